@@ -1,0 +1,37 @@
+"""randspan: draw functions at random, fit only the weights in their span.
+
+>>> import randspan as rs
+>>> model = rs.SpanRegressor(rs.Fourier(), n_components=2000)
+
+Families of functions (`randspan.families`) are drawn by estimators (`SpanRegressor`,
+`SpanClassifier`, `SpanTransformer`), which follow scikit-learn's conventions. A `Frame` is what an
+estimator reads from data before it draws.
+"""
+
+from .estimators import SpanClassifier, SpanRegressor, SpanTransformer
+from .families import (
+    Bumps,
+    Fourier,
+    Projections,
+    Stumps,
+    Union,
+    Units,
+    estimate_kernel,
+)
+from .frame import Frame
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bumps",
+    "Fourier",
+    "Frame",
+    "Projections",
+    "SpanClassifier",
+    "SpanRegressor",
+    "SpanTransformer",
+    "Stumps",
+    "Union",
+    "Units",
+    "estimate_kernel",
+]

@@ -1,0 +1,119 @@
+"""Blocks on the cores of this machine: one thread a core, one block a thread.
+
+Threads own whole blocks: each evaluates features, multiplies and adds into an accumulator of its
+own, with BLAS held to one thread. That keeps all cores busy through every step, where a threaded
+BLAS would leave them idle between its calls (measured: 1.2 s against 1.6 to 2.0 s for 200,000 ×
+1,000 on two cores). Blocks are dealt out by index, so a run repeats itself bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from ..features import Features
+from ..moments import Factor, Moments
+
+Statistics = TypeVar("Statistics", Moments, Factor)
+Progress = Callable[[int], None]
+
+# Accumulators of all threads together may take this much memory.
+ACCUMULATORS = 2**30
+
+
+def accumulate(
+    kind: type[Statistics],
+    features: Features,
+    targets: Callable[[slice], NDArray[np.float64]],
+    weights: NDArray[np.float64] | None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Statistics:
+    """The sum of ``kind.of(Z, Y, weights)`` over all blocks of ``features``."""
+    blocks = features.blocks()
+
+    def run(mine: list[slice]) -> Statistics:
+        total = None
+        for rows in mine:
+            Z, Y = features.block(rows), targets(rows)
+            block = kind.of(Z, Y, None if weights is None else weights[rows])
+            if total is None:
+                total = kind.zero(features.n_columns, Y.shape[1])
+            total += block
+            if progress is not None:
+                progress(rows.stop - rows.start)
+        assert total is not None
+        return total
+
+    most = max(1, ACCUMULATORS // (16 * features.n_columns**2))
+    workers = min(n_threads(n_jobs), len(blocks), most)
+    with _threads(workers, n_jobs) as pool:
+        parts = pool(run, [blocks[i::workers] for i in range(workers)])
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def apply(
+    features: Features,
+    function: Callable[[NDArray, slice], NDArray],
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray:
+    """``function(Z, rows)`` of every block, one below the other."""
+    blocks = features.blocks()
+
+    def run(rows: slice) -> NDArray:
+        values = function(features.block(rows), rows)
+        if progress is not None:
+            progress(rows.stop - rows.start)
+        return values
+
+    with _threads(min(n_threads(n_jobs), len(blocks)), n_jobs) as pool:
+        return np.concatenate(pool(run, blocks))
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads to use: ``n_jobs``, all cores but -n_jobs - 1 of them if negative, all if None."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+@contextmanager
+def blas_threads(n_jobs: int | None) -> Iterator[None]:
+    """BLAS and LAPACK on as many threads as ``n_jobs`` says."""
+    if n_jobs is None:
+        yield
+        return
+    with _blas().limit(limits=n_threads(n_jobs), user_api="blas"):
+        yield
+
+
+@contextmanager
+def _threads(workers: int, n_jobs: int | None) -> Iterator[Callable]:
+    """A map over ``workers`` threads, each with its share of BLAS threads."""
+    if workers == 1:
+        with blas_threads(n_jobs):
+            yield lambda function, items: [function(item) for item in items]
+        return
+    share = max(1, n_threads(n_jobs) // workers)
+    with _blas().limit(limits=share, user_api="blas"), ThreadPoolExecutor(workers) as executor:
+        yield lambda function, items: list(executor.map(function, items))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()

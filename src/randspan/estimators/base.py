@@ -1,0 +1,415 @@
+"""What regressor and classifier share: frame, fit, streaming, forgetting, merging.
+
+The only state of a fitted model is a `fitting.State`. Statistics are cheap to add to and dear to
+solve for, so ``partial_fit``, ``forget`` and ``merge`` only add, and the weights are solved for
+when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..engines import cpu
+from ..families import Functions
+from ..families.base import check_choice, check_number
+from ..families.randomness import seed_from
+from ..frame import Frame, as_family
+from ..moments import Factor, Moments
+from ..solvers import Solution
+from . import fitting
+from .fitting import Settings, State, Targets
+from .kernel_machine import KernelColumns
+
+LOSSES = ("squared",)
+# A row removed must leave a scatter that is not negative; rounding is forgiven up to here.
+FORGIVEN = 1e-6
+
+
+class SpanModel(BaseEstimator):
+    """f(x) = b + Σ_i w_i φ_i(x), weights w in the span of drawn functions."""
+
+    def __init__(
+        self,
+        family="fourier",
+        n_components="auto",
+        *,
+        loss="squared",
+        alpha="auto",
+        fit_intercept=True,
+        standardize=True,
+        scales=None,
+        frame=None,
+        solver="auto",
+        dtype="float32",
+        random_state=None,
+        n_jobs=None,
+        verbose=False,
+    ):
+        self.family = family
+        self.n_components = n_components
+        self.loss = loss
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.scales = scales
+        self.frame = frame
+        self.solver = solver
+        self.dtype = dtype
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # -- what the two kinds of model do differently ------------------------------------------
+
+    @abstractmethod
+    def _validate(self, X, y, first: bool, min_rows: int):
+        """X and y, checked; ``first`` where a new model starts."""
+
+    @abstractmethod
+    def _learn_targets(self, y, classes) -> None:
+        """Note what is to be known of y before its first row is encoded."""
+
+    @abstractmethod
+    def _targets(self, y) -> Targets:
+        """Rows of y as columns of numbers, slice by slice."""
+
+    # -- fitting -----------------------------------------------------------------------------
+
+    def _fit(self, X, y, sample_weight, classes=None):
+        settings = self._settings()
+        X, y = self._validate(X, y, first=True, min_rows=2)
+        weights = check_weights(sample_weight, X)
+        self._learn_targets(y, classes)
+        self._state = fitting.fit(
+            self._read_frame(X, weights), X, self._targets(y), weights, settings
+        )
+        self.frame_ = self._state.frame
+        return self
+
+    def _partial_fit(self, X, y, sample_weight, classes=None):
+        settings = self._settings()
+        first = not hasattr(self, "_state")
+        X, y = self._validate(X, y, first=first, min_rows=2 if first and not self.frame else 1)
+        weights = check_weights(sample_weight, X)
+        if first:
+            self._learn_targets(y, classes)
+            self._state = self._start(X, y, weights, settings)
+            self.frame_ = self._state.frame
+        state = self._streaming_state("partial_fit")
+        kind = type(state.statistics)
+        state.statistics += fitting.accumulate(kind, state, X, self._targets(y), weights, settings)
+        state.solution = None
+        return self
+
+    def _start(self, X, y, weights, settings: Settings) -> State:
+        """An empty model, ready to stream: the frame comes from the first block."""
+        frame = self._read_frame(X, weights)
+        if frame.n_components == np.inf:
+            raise ValueError(
+                "n_components=inf is the exact kernel machine, which needs all rows at once: use "
+                "fit, or a finite n_components to stream."
+            )
+        targets = self._targets(y)
+        if frame.n_components is None:
+            frame = fitting.fit(frame, X, targets, weights, settings).frame
+        functions = frame.functions()
+        kind = Factor if settings.solver in ("qr", "dual") else Moments
+        exact = kind is Factor or settings.alpha == 0
+        dtype = np.dtype(np.float64) if exact else settings.dtype
+        statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
+        return State(frame, functions, statistics, None, dtype)
+
+    def forget(self, X, y, sample_weight=None):
+        """Remove rows: the model is as if it had never seen them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows as they were handed to ``fit`` or ``partial_fit``, weights included. Rows the
+            model never saw are refused where what would remain is impossible.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        X, y = self._validate(X, y, first=False, min_rows=1)
+        weights = check_weights(sample_weight, X)
+        state = self._streaming_state("forget")
+        if isinstance(state.statistics, Factor):
+            raise ValueError(
+                "This model holds an orthogonal factor (solver='qr' or 'dual'), from which rows "
+                "cannot be removed reliably: use solver='auto' with a larger alpha, or fit anew."
+            )
+        old = fitting.accumulate(Moments, state, X, self._targets(y), weights, self._settings())
+        self._check_contained(state.statistics, old)
+        left = state.statistics - old
+        if left.weight > 0:
+            scale = np.diagonal(state.statistics.scatter) * FORGIVEN
+            negative = (np.diagonal(left.scatter) < -scale - 1e-12).any()
+            targets = state.statistics.target_scatter * FORGIVEN
+            if negative or (left.target_scatter < -targets - 1e-12).any():
+                raise ValueError(
+                    "These rows cannot have been in the model: without them a variance would be "
+                    "negative. Hand in the rows, targets and weights it was fitted on."
+                )
+        state.statistics, state.solution = left, None
+        return self
+
+    @staticmethod
+    def _check_contained(held: Moments, old: Moments) -> None:
+        if old.rows > held.rows or old.weight > held.weight * (1 + 1e-9):
+            raise ValueError(
+                f"Cannot forget {old.rows} rows of weight {old.weight:g}: the model holds "
+                f"{held.rows} rows of weight {held.weight:g}."
+            )
+
+    def merge(self, other):
+        """Take in the rows of another model: as if fitted on both parts.
+
+        Parameters
+        ----------
+        other : the same kind of model
+            With the same frame (hand ``frame=self.frame_`` to it before its fit).
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if type(other) is not type(self):
+            raise TypeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        if not self.frame_.same_as(other.frame_):
+            raise ValueError(
+                "The two models have different frames, so their functions differ and their "
+                "statistics do not add up. Fit the second one with frame=first.frame_ (and no "
+                "random_state of its own)."
+            )
+        self._check_same_targets(other)
+        mine, theirs = self._streaming_state("merge"), other._state.statistics
+        if isinstance(mine.statistics, Moments):
+            mine.statistics = mine.statistics + fitting.as_moments(theirs)
+        elif isinstance(theirs, Factor):
+            mine.statistics = mine.statistics + theirs
+        else:
+            raise ValueError(
+                "One model holds moments and the other an orthogonal factor: fit both with the "
+                "same solver."
+            )
+        mine.solution = None
+        return self
+
+    def _check_same_targets(self, other) -> None:
+        mine, theirs = self._n_targets, other._n_targets
+        if mine != theirs:
+            raise ValueError(f"The models have {mine} and {theirs} target columns.")
+
+    def _streaming_state(self, method: str) -> State:
+        """The state, with statistics that rows can be added to."""
+        state = self._state
+        if state.statistics is None:
+            raise ValueError(
+                f"{method} needs statistics of fixed size; the exact kernel machine "
+                "(n_components=inf) has none. Use a finite n_components."
+            )
+        # Few rows were solved in the dual and kept as rows. Moments take any number.
+        solved_as = None if state.solution is None else state.solution.solver
+        if self.solver == "auto" and solved_as == "dual":
+            state.statistics = fitting.as_moments(state.statistics)
+        return state
+
+    def _read_frame(self, X, weights) -> Frame:
+        n_components = self._n_components()
+        if self.frame is not None:
+            return self._given_frame(X, n_components)
+        return read_frame(self, X, weights, n_components)
+
+    def _given_frame(self, X, n_components) -> Frame:
+        frame = self.frame
+        if not isinstance(frame, Frame):
+            raise TypeError(f"frame must be another model's frame_ or None, got {frame!r}.")
+        if frame.n_features != X.shape[1]:
+            raise ValueError(
+                f"The frame was read from {frame.n_features} columns, X has {X.shape[1]}."
+            )
+        family = as_family(self.family)
+        if self.family != "fourier" and type(family) is not type(frame.family):
+            raise ValueError(
+                f"The frame holds {frame.family!r}, the model asks for {family!r}: leave family "
+                "out, or read another frame."
+            )
+        if n_components is not None:
+            frame = frame.with_components(n_components)
+        # Without a random_state of its own a model repeats the frame's draw.
+        return frame if self.random_state is None else frame.with_seed(seed_from(self.random_state))
+
+    # -- parameters --------------------------------------------------------------------------
+
+    def _settings(self) -> Settings:
+        check_choice("loss", self.loss, LOSSES)
+        check_choice("solver", self.solver, fitting.SOLVERS)
+        alpha = self.alpha
+        if isinstance(alpha, str):
+            check_choice("alpha", alpha, ("auto",), " or a number >= 0")
+        else:
+            alpha = check_number("alpha", alpha, at_least=0)
+        return Settings(
+            alpha=alpha,
+            intercept=bool(self.fit_intercept),
+            solver=self.solver,
+            dtype=check_dtype(self.dtype),
+            n_jobs=check_jobs(self.n_jobs),
+            verbose=bool(self.verbose),
+        )
+
+    def _n_components(self) -> int | float | None:
+        k = self.n_components
+        if isinstance(k, str) and k == "auto":
+            return None
+        if isinstance(k, float) and k == np.inf:
+            return np.inf
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise ValueError(
+                f"n_components must be 'auto', a positive whole number, or np.inf for the exact "
+                f"kernel machine; got {k!r}."
+            )
+        return int(k)
+
+    def _check_X(self, X):
+        check_is_fitted(self)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+
+    # -- what was learned --------------------------------------------------------------------
+
+    @property
+    def _solution(self) -> Solution:
+        """The solution, solved for now if rows came or went since the last one."""
+        if not hasattr(self, "_state"):
+            check_is_fitted(self)
+        state = self._state
+        if state.solution is None:
+            scale = state.frame.ridge_scale
+            state.solution = fitting.solve(state.statistics, scale, self._settings())
+        return state.solution
+
+    @property
+    def functions_(self) -> Functions:
+        check_is_fitted(self)
+        return self._state.functions
+
+    @property
+    def alpha_(self) -> float:
+        return self._solution.alpha
+
+    @property
+    def gcv_error_(self) -> float:
+        return self._solution.gcv_error
+
+    @property
+    def solution_(self) -> Solution:
+        return self._solution
+
+    @property
+    def n_components_(self):
+        check_is_fitted(self)
+        return self._state.frame.n_components
+
+    def _scores(self, X) -> NDArray[np.float64]:
+        """f(x) for every row and target."""
+        solution = self._solution
+
+        def scores(Z, rows):
+            return Z.astype(np.float64, copy=False) @ solution.coef + solution.intercept
+
+        return cpu.apply(self._state.features(X), scores, self.n_jobs)
+
+    def _leverages(self, X) -> NDArray[np.float64]:
+        """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
+        solution = self._solution
+        functions = self._state.functions
+        features = self._state.features(X)
+
+        def leverages(Z, rows):
+            squares = None
+            if isinstance(functions, KernelColumns):
+                squares = functions.squares(features.rows(rows), Z)
+            return solution.posterior.quadratic(Z - solution.mean, squares)
+
+        values = cpu.apply(features, leverages, self.n_jobs)
+        return values + (1 / solution.weight if self.fit_intercept else 0)
+
+    def _leave_one_out(self, X, y, sample_weight) -> NDArray[np.float64]:
+        """Scores of the models fitted without one row each: y - e/(1 - h)."""
+        X, y = self._validate(X, y, first=False, min_rows=1)
+        weights = check_weights(sample_weight, X)
+        Y = self._targets(y)(slice(0, X.shape[0]))
+        each = np.ones(len(Y)) if weights is None else weights
+        left = 1 - each * self._leverages(X)
+        if (left < 1e-10).any():
+            row = int(np.argmin(left))
+            raise ValueError(
+                f"The model passes through row {row} whatever its target, so leaving it out is "
+                "not defined by the fit alone: use alpha > 0 or fewer functions."
+            )
+        return Y - (Y - self._scores(X)) / left[:, None]
+
+
+def read_frame(estimator, X, weights, n_components) -> Frame:
+    """The frame of all rows of X, by the parameters of an estimator."""
+    if isinstance(estimator.scales, str):
+        raise ValueError(f"scales must be None or one number per column; got {estimator.scales!r}.")
+    step = 8192
+    blocks = (
+        (X[s : s + step], None if weights is None else weights[s : s + step])
+        for s in range(0, X.shape[0], step)
+    )
+    return Frame.read(
+        blocks,
+        estimator.family,
+        n_components,
+        standardize=estimator.standardize,
+        scales=estimator.scales,
+        random_state=estimator.random_state,
+    )
+
+
+def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
+    """Non-negative weights that are not all zero, or None."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("All sample weights are zero: there is nothing to fit.")
+    return weights
+
+
+def check_dtype(dtype) -> np.dtype:
+    """float32 or float64."""
+    try:
+        known = np.dtype(dtype) if dtype is not None else None
+    except TypeError:
+        known = None
+    if known not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
+    return known
+
+
+def check_jobs(n_jobs) -> int | None:
+    """None, or a whole number of threads other than 0."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+    return None if n_jobs is None else int(n_jobs)

@@ -1,0 +1,196 @@
+"""Regression in the span of random functions."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from .base import SpanModel
+
+
+class SpanRegressor(RegressorMixin, SpanModel):
+    """f(x) = b + Σ_{i≤k} w_i φ_i(x) with minimal Σ_r ω_r (y_r - f(x_r))² + alpha·k·‖w‖².
+
+    The functions φ_i are drawn once, only w and b are fitted. One pass over the rows; the sums it
+    leaves behind can be added to (`partial_fit`), taken from (`forget`) and joined (`merge`).
+
+    Parameters
+    ----------
+    family : Family or str, default="fourier"
+        The law of the functions: ``rs.Fourier()``, ``rs.Stumps()``, ``rs.Units()``, ``rs.Bumps()``,
+        ``rs.Projections()``, a union with ``+``, or one of these names in small letters.
+    n_components : "auto", int or np.inf, default="auto"
+        How many functions. "auto" doubles from 128 until the cross-validated error falls by less
+        than one per cent, at most to 4,096. ``np.inf`` is the exact kernel machine of the family's
+        closed-form kernel.
+    loss : {"squared"}, default="squared"
+    alpha : "auto" or float, default="auto"
+        The ridge, in the scale of kernel ridge regression: it keeps its meaning when
+        ``n_components`` changes. "auto" minimises `gcv_error_`. 0 is minimum-norm least squares
+        (with float64 features).
+    fit_intercept : bool, default=True
+        The intercept b is not penalised.
+    standardize : bool, default=True
+        Centre and scale the columns first.
+    scales : array of shape (n_features,) or None, default=None
+        Multiplies the (standardised) columns before the functions see them.
+    frame : Frame or None, default=None
+        Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
+        from the data before the draw.
+    solver : {"auto", "cholesky", "eigen", "dual", "qr"}, default="auto"
+        "auto" chooses by shape; `solution_` says what was chosen and why. "qr" never squares the
+        condition number; with it a model streams and merges but cannot forget.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of the features. Sums and solutions are float64 either way.
+    random_state : int, RandomState, Generator or None, default=None
+        Fixes the draw. None draws anew, or repeats the draw of ``frame``.
+    n_jobs : int or None, default=None
+        Threads; None uses every core.
+    verbose : bool, default=False
+        Show a progress bar when the work takes longer than a second.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k,) or (n_targets, k)
+        Weights of the plain φ_i; for ``n_components=np.inf`` of the kernel at the training rows.
+    intercept_ : float or ndarray of shape (n_targets,)
+    alpha_ : float
+    gcv_error_ : float
+        Mean squared error on new rows by generalised cross-validation, (RSS/Σω)/(1 - df/Σω)².
+    n_components_ : int or inf
+    functions_ : Functions
+        The drawn functions, of standardised rows.
+    frame_ : Frame
+        What was read from data before the draw.
+    solution_ : Solution
+        What the solver did.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import randspan as rs
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = rs.SpanRegressor(rs.Fourier(), n_components=500, random_state=0).fit(X, y)
+    >>> mean, std = model.predict(X[:2], return_std=True)
+    >>> mean.shape, std.shape
+    ((2,), (2,))
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows; the frame is read from the first block, or given as ``frame``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def predict(self, X, return_std=False):
+        """f(x), and the standard deviation of a new observation there.
+
+        The standard deviation is that of the Bayesian linear model on the features: noise of
+        variance σ², weights a priori N(0, σ²/(alpha·k)), a flat prior for the intercept:
+        σ²(1 + 1/Σω + z̃'(Z̃'Z̃ + alpha·k·I)⁻¹z̃), with σ² = RSS/(Σω - df), the residual variance
+        that generalised cross-validation is built on. It includes the noise.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        return_std : bool, default=False
+
+        Returns
+        -------
+        mean, or (mean, std) : ndarrays of the shape of y
+        """
+        X = self._check_X(X)
+        mean = self._shaped(self._scores(X))
+        if not return_std:
+            return mean
+        variance = self._solution.noise_variance * (1 + self._leverages(X)[:, None])
+        return mean, self._shaped(np.sqrt(variance))
+
+    def leave_one_out(self, X, y, sample_weight=None):
+        """For each training row the prediction of the model fitted without it, exactly.
+
+        y_i - e_i/(1 - h_i), h_i = ω_i(1/Σω + z̃_i'(Z̃'Z̃ + alpha·k·I)⁻¹z̃_i), at the frame and the
+        ``alpha_`` of this model: one more pass over the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows the model was fitted on (or some of them).
+
+        Returns
+        -------
+        ndarray of the shape of y
+        """
+        return self._shaped(self._leave_one_out(X, y, sample_weight))
+
+    @property
+    def coef_(self):
+        coef = self._solution.coef
+        return coef[:, 0] if self._flat else coef.T
+
+    @property
+    def intercept_(self):
+        intercept = self._solution.intercept
+        return float(intercept[0]) if self._flat else intercept
+
+    def _validate(self, X, y, first, min_rows):
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            reset=first,
+            ensure_min_samples=min_rows,
+        )
+        y = np.asarray(y, dtype=np.float64)
+        if not first and (y.ndim == 1, y.size // max(len(y), 1)) != (self._flat, self._n_targets):
+            raise ValueError(
+                f"y has shape {y.shape}; the model was started with "
+                f"{'one target' if self._flat else f'{self._n_targets} columns of targets'}."
+            )
+        return X, y
+
+    def _learn_targets(self, y, classes):
+        self._flat = y.ndim == 1
+        self._n_targets = 1 if self._flat else y.shape[1]
+
+    def _targets(self, y):
+        columns = y.reshape(len(y), -1)
+        return lambda rows: columns[rows]
+
+    def _shaped(self, values):
+        return values[:, 0] if self._flat else values

@@ -1,0 +1,108 @@
+"""Random functions as features for anyone's pipeline."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..engines import cpu
+from ..families.base import check_n_components
+from ..features import Features
+from .base import check_dtype, check_jobs, check_weights, read_frame
+
+
+class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """x ↦ (φ_1(x), …, φ_k(x))/√k, whose inner products approximate the family's kernel.
+
+    Parameters
+    ----------
+    family : Family or str, default="fourier"
+    n_components : int, default=100
+    standardize : bool, default=True
+    scales : array of shape (n_features,) or None, default=None
+    dtype : {"float32", "float64"}, default="float32"
+        Of the features that come out.
+    random_state : int, RandomState, Generator or None, default=None
+    n_jobs : int or None, default=None
+        All as for `SpanRegressor`.
+
+    Attributes
+    ----------
+    functions_ : Functions
+    frame_ : Frame
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> rs.SpanTransformer(rs.Fourier("matern32"), random_state=0).fit_transform(X).shape
+    (200, 100)
+    """
+
+    def __init__(
+        self,
+        family="fourier",
+        n_components=100,
+        *,
+        standardize=True,
+        scales=None,
+        dtype="float32",
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.family = family
+        self.n_components = n_components
+        self.standardize = standardize
+        self.scales = scales
+        self.dtype = dtype
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # What comes out has the precision of ``dtype``, whatever comes in.
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Read the frame from X and draw the functions.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        check_n_components(self.n_components)
+        check_dtype(self.dtype)
+        check_jobs(self.n_jobs)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        weights = check_weights(sample_weight, X)
+        self.frame_ = read_frame(self, X, weights, int(self.n_components))
+        self.functions_ = self.frame_.functions()
+        return self
+
+    def transform(self, X):
+        """(φ_1(x), …, φ_k(x))/√k for every row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        dtype = np.dtype(self.dtype)
+        features = Features(self.frame_, self.functions_, X, dtype)
+        root = np.sqrt(self.functions_.n_components)
+        return cpu.apply(features, lambda Z, rows: (Z / root).astype(dtype), self.n_jobs)
+
+    @property
+    def _n_features_out(self):
+        return self.functions_.n_columns

@@ -1,0 +1,37 @@
+"""How random functions are drawn, and evaluated on one block of rows; one file a family.
+
+A family is a law (`base.Family`), drawn functions are frozen (`base.Functions`). Below them:
+`randomness` makes every number a pure function of (seed, function), `rows` hides whether a block
+is dense or sparse and how it is standardised, `sample` is what a family may read of the data,
+`loops` holds the compiled loops.
+"""
+
+from .base import Family, Functions, estimate_kernel
+from .bumps import Bumps
+from .fourier import Fourier
+from .projections import Projections
+from .stumps import Stumps
+from .union import Union
+from .units import Units
+
+#: Families by the names that estimators accept in place of an object.
+NAMED: dict[str, type[Family]] = {
+    "fourier": Fourier,
+    "stumps": Stumps,
+    "units": Units,
+    "bumps": Bumps,
+    "projections": Projections,
+}
+
+__all__ = [
+    "NAMED",
+    "Bumps",
+    "Family",
+    "Fourier",
+    "Functions",
+    "Projections",
+    "Stumps",
+    "Union",
+    "Units",
+    "estimate_kernel",
+]

@@ -1,0 +1,243 @@
+"""What every family of random functions is.
+
+A `Family` is a law for functions: parameters, facts, and two steps. `resolve` reads from a sample
+of rows whatever the parameters leave open ("median", a range, centres) and returns a family in
+which nothing is open any more; `sample` draws functions from that law as a pure function of the
+seed. `draw` is one after the other.
+
+`Functions` are the drawn functions, frozen: called with rows they return the n × k matrix of
+plain values φ_i(x), without any factor 1/√k.
+
+A new family writes `sample`, and `resolve`, `kernel` and the facts where it has them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from .randomness import seed_from
+from .rows import Rows, as_rows
+from .sample import Sample
+
+if TYPE_CHECKING:
+    from .union import Union
+
+
+class Family(BaseEstimator, ABC):
+    """A law for random functions φ(x; θ), θ ~ p, with kernel k(x, y) = E φ(x; θ) φ(y; θ)."""
+
+    #: whether `functions(X)` is a sparse matrix
+    sparse = False
+    #: whether the draw looks at the target
+    uses_target = False
+    #: how ``alpha="auto"`` is chosen: "gcv", or a number
+    default_alpha: str | float = "gcv"
+
+    @property
+    def bounded(self) -> float:
+        """sup |φ|, infinite where there is none."""
+        return np.inf
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """Whether the law of the functions is the same for x and for a rotated x."""
+        return False
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the functions have a gradient."""
+        return True
+
+    def draw(self, X, n_components: int, random_state=None, y=None) -> Functions:
+        """Draw ``n_components`` functions; function i depends on the seed and on i only.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Rows
+            The rows from which open parameters ("median", ranges, centres) are read.
+        n_components : int
+            How many functions; a larger draw starts with the smaller one.
+        random_state : int, RandomState, Generator or None
+            An integer makes the draw reproducible.
+        y : array, optional
+            Targets, for families that look at them; the others ignore it.
+        """
+        check_n_components(n_components)
+        seed = seed_from(random_state)
+        sample = Sample.of(as_rows(X), seed)
+        return self.resolve(sample, n_components, seed).sample(sample.shape[1], n_components, seed)
+
+    def resolve(self, sample: Sample, n_components: int, seed: int) -> Family:
+        """The same law with everything that is read from data filled in."""
+        return self
+
+    @abstractmethod
+    def sample(self, n_features: int, n_components: int, seed: int) -> Functions:
+        """Functions of a resolved law, from the seed alone."""
+
+    @property
+    def kernel(self) -> Callable[..., NDArray[np.float64]]:
+        """``family.kernel(X, Y=None)``: k(x, y) = E φ(x) φ(y) in closed form, Y = X if None.
+
+        What the parameters leave open is read from X. Where a family also has a *parameter* called
+        kernel, assigning to it sets the parameter, which reads back as `kernel_name`.
+        """
+        return self._kernel_of
+
+    @kernel.setter
+    def kernel(self, name) -> None:
+        self.kernel_name = name
+
+    def get_params(self, deep: bool = True) -> dict:
+        params = super().get_params(deep)
+        if "kernel" in params:
+            params["kernel"] = self.kernel_name
+        return params
+
+    def _kernel_of(self, X, Y=None) -> NDArray[np.float64]:
+        rows = as_rows(X)
+        resolved = self.resolve(Sample.of(rows, 0), len(rows), 0)
+        return resolved.closed_form(rows, rows if Y is None else as_rows(Y))
+
+    def closed_form(self, X: Rows, Y: Rows) -> NDArray[np.float64]:
+        """The kernel of a resolved law; families without one leave this as it is."""
+        raise self.no_closed_form("none is known")
+
+    def no_closed_form(self, reason: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{self!r} has no kernel in closed form: {reason}. "
+            "rs.estimate_kernel(family, X, Y, n_components) estimates it."
+        )
+
+    def with_values(self, **values) -> Family:
+        """A copy with some parameters replaced."""
+        copy = clone(self)
+        for name, value in values.items():
+            setattr(copy, name, value)
+        return copy
+
+    def __add__(self, other: Family) -> Union:
+        from .union import Union
+
+        if not isinstance(other, Family):
+            return NotImplemented
+        return Union([*self.parts_of_union(), *other.parts_of_union()])
+
+    def parts_of_union(self) -> list[Family]:
+        return [self]
+
+
+@dataclass(frozen=True, eq=False)
+class Functions(ABC):
+    """Drawn functions φ_1, …, φ_k: ``functions(X)`` is the n × k matrix of φ_i(x).
+
+    Attributes
+    ----------
+    family : Family
+        The resolved law they were drawn from.
+    n_features : int
+        Number of inputs.
+    n_components : int
+        k, as the family counts it.
+    """
+
+    family: Family
+    n_features: int
+    n_components: int
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of ``functions(X)``."""
+        return self.n_components
+
+    def __call__(self, X) -> NDArray:
+        rows = as_rows(X)
+        if rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"These functions were drawn for {self.n_features} columns, X has {rows.shape[1]}."
+            )
+        return self.evaluate(rows)
+
+    @abstractmethod
+    def evaluate(self, rows: Rows) -> NDArray:
+        """The values φ_i of a block of rows, in the block's precision."""
+
+    def kernel(self, X, Y=None) -> NDArray[np.float64]:
+        """k(x, y) = E φ(x) φ(y) under the law these functions were drawn from."""
+        rows = as_rows(X)
+        return self.family.closed_form(rows, rows if Y is None else as_rows(Y))
+
+
+def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_state=None):
+    """(1/k) Σ_i φ_i(x) φ_i(y), the Monte Carlo estimate of a family's kernel.
+
+    Parameters
+    ----------
+    family : Family
+    X, Y : array, sparse matrix or data frame
+        Y is X if None; what the family leaves open is read from X.
+    n_components : int
+        k; the standard error falls like 1/√k.
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    ndarray of shape (len(X), len(Y))
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> X = np.array([[0.0], [1.0]])
+    >>> rs.estimate_kernel(rs.Fourier(gamma=1.0), X, n_components=100_000, random_state=0).round(2)
+    array([[1.  , 0.37],
+           [0.37, 1.  ]])
+    """
+    functions = family.draw(X, n_components, random_state)
+    left = np.asarray(functions(X), dtype=np.float64)
+    right = left if Y is None else np.asarray(functions(Y), dtype=np.float64)
+    return left @ right.T / functions.n_components
+
+
+def check_n_components(n_components) -> None:
+    """Refuse anything but a positive whole number."""
+    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
+    if not whole or n_components < 1:
+        raise ValueError(f"n_components must be a positive whole number, got {n_components!r}.")
+
+
+def check_positive(name: str, value, n_features: int | None = None) -> NDArray[np.float64]:
+    """One positive number, or one for every column."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim > 1 or not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(f"{name} must be positive, one number or one per column; got {value!r}.")
+    if array.ndim == 1 and n_features is not None and len(array) != n_features:
+        raise ValueError(f"{name} has {len(array)} entries, X has {n_features} columns.")
+    return array
+
+
+def check_choice(name: str, value, choices, otherwise: str = "") -> None:
+    """Refuse a name that is none of ``choices``, and say which there are."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {known}{otherwise}; got {value!r}.")
+
+
+def check_number(name: str, value, at_least: float = -np.inf) -> float:
+    """One finite real number, not below ``at_least``."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    if number < at_least:
+        raise ValueError(f"{name} must be at least {at_least:g}, got {value!r}.")
+    return number

@@ -1,0 +1,133 @@
+"""Random Fourier features (Rahimi and Recht 2008): cosines of random frequency and phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import loops
+from .bandwidth import median_gamma
+from .base import Family, Functions, check_choice, check_positive
+from .frequencies import SAMPLINGS, HadamardFrequencies
+from .randomness import sampled, uniforms
+from .rows import Rows
+from .spectra import LAWS
+
+
+class Fourier(Family):
+    """φ(x) = √2 cos(ω'x + b), b ~ U[-π, π], ω from the spectral law of a kernel k(x - y).
+
+    Then E φ(x) φ(y) = k(x - y). In the paired form columns come as (√2 cos ω'x, √2 sin ω'x), two
+    for every frequency and without a phase; its variance is lower for the Gaussian kernel.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="gaussian"
+        "gaussian" exp(-γ‖x-y‖²), "laplacian" exp(-γ‖x-y‖₁), "cauchy" Π 1/(1 + γ²Δ²), "matern12",
+        "matern32", "matern52" (length scale 1/√(2γ)); or a sampler of frequencies, called as
+        ``kernel(d, rng)`` once for every frequency and returning d numbers (γ is then unused).
+    gamma : "median", float or array of shape (n_features,), default="median"
+        "median" sets it from the median distance of two rows: 1/(2 med²) of Euclidean distances
+        (gaussian, Matérn), 1/med of L1 distances (laplacian), 1/med of |x_m - y_m| (cauchy).
+    sampling : {"iid", "orthogonal", "qmc", "structured"}, default="iid"
+        How frequencies are chosen; all four are unbiased. "orthogonal" and "qmc" lower the
+        variance. "structured" costs O(k log d) a row instead of O(k d) and is the faster one from
+        a few hundred columns on, at a somewhat larger variance. "orthogonal" and "structured" need
+        a radial kernel (gaussian, Matérn).
+    form : {"phase", "paired"}, default="phase"
+        An odd last column of "paired" has no partner, and a random phase instead.
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> functions = rs.Fourier("matern32", gamma=0.5).draw(X, 400, random_state=0)
+    >>> functions(X).shape
+    (100, 400)
+    """
+
+    bounded = property(lambda self: float(np.sqrt(2)))
+
+    def __init__(self, kernel="gaussian", gamma="median", sampling="iid", form="phase"):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.sampling = sampling
+        self.form = form
+
+    @property
+    def rotation_invariant(self) -> bool:
+        return not callable(self.kernel_name) and LAWS[self.kernel_name].radial
+
+    def resolve(self, sample, n_components, seed):
+        check_choice("sampling", self.sampling, SAMPLINGS)
+        check_choice("form", self.form, ("phase", "paired"))
+        if callable(self.kernel_name):
+            if self.sampling != "iid":
+                raise ValueError(
+                    f"sampling={self.sampling!r} needs a law that randspan knows; with a sampler "
+                    "of your own use sampling='iid'."
+                )
+            return self
+        check_choice("kernel", self.kernel_name, LAWS, " or a callable that samples frequencies")
+        law = LAWS[self.kernel_name]
+        if self.sampling in ("orthogonal", "structured") and not law.radial:
+            radial = ", ".join(repr(name) for name in LAWS if LAWS[name].radial)
+            raise ValueError(
+                f"sampling={self.sampling!r} turns directions freely, which keeps the law of the "
+                f"frequencies only for radial kernels ({radial}); the {self.kernel_name} kernel is "
+                "a product over the columns: use sampling='iid' or 'qmc'."
+            )
+        if isinstance(self.gamma, str):
+            check_choice("gamma", self.gamma, ("median",), " or positive number(s)")
+            return self.with_values(gamma=median_gamma(sample, law.metric))
+        check_positive("gamma", self.gamma, sample.shape[1])
+        return self
+
+    def sample(self, n_features, n_components, seed):
+        paired = self.form == "paired"
+        count = -(-n_components // 2) if paired else n_components
+        phases = uniforms(seed, "phases", count, 1)[:, 0] - 0.5
+        if callable(self.kernel_name):
+            stretch = np.ones(n_features)
+            frequencies: Any = sampled(self.kernel_name, seed, "frequencies", count, n_features)
+        else:
+            law = LAWS[self.kernel_name]
+            stretch = law.stretch(np.broadcast_to(self.gamma, n_features).astype(np.float64))
+            frequencies = SAMPLINGS[self.sampling](law, n_features, count, seed)
+        if isinstance(frequencies, np.ndarray):
+            frequencies = frequencies * stretch
+        return FourierFunctions(self, n_features, n_components, frequencies, stretch, phases)
+
+    def closed_form(self, X, Y):
+        if callable(self.kernel_name):
+            raise self.no_closed_form("the frequencies come from a sampler of yours")
+        law = LAWS[self.kernel_name]
+        stretch = law.stretch(np.asarray(self.gamma, dtype=np.float64))
+        return law.kernel(
+            X.dense.astype(np.float64) * stretch, Y.dense.astype(np.float64) * stretch
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FourierFunctions(Functions):
+    """√2 cos(ω'x + b) for drawn ω and b, the phases b in turns (b/2π); or √2 (cos, sin) ω'x."""
+
+    frequencies: NDArray | HadamardFrequencies
+    stretch: NDArray
+    phases: NDArray
+
+    def evaluate(self, rows: Rows) -> NDArray:
+        if isinstance(self.frequencies, HadamardFrequencies):
+            turns = self.frequencies.project(rows, self.stretch / (2 * np.pi))
+        else:
+            turns = rows.project(self.frequencies / (2 * np.pi))
+        if self.family.form == "phase":
+            return loops.cosines(turns, self.phases)
+        values = loops.paired_cosines(turns)
+        if self.n_components % 2:
+            alone = loops.cosines(turns[:, -1:].copy(), self.phases[-1:])
+            values = np.hstack([values[:, :-2], alone])
+        return values

@@ -1,0 +1,69 @@
+"""Randomness as a pure function: a number for every (seed, stream, function, position).
+
+A draw must not depend on how many functions are drawn, in which order, in which block or on
+which machine. So nothing here has a state: `uniforms` reads the first ``count`` rows of an
+endless table that the counter-based generator Philox spans for ``(seed, stream)``, and every
+law is a transformation of these uniforms, one by one, without rejection. A larger draw
+therefore starts with the smaller one, bit for bit.
+
+numpy guarantees the stream of ``Philox.random_raw`` across versions, which it does not for the
+methods of ``Generator``; hence raw bits, and our own step to uniforms.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from sklearn.utils import check_random_state
+
+
+def seed_from(random_state: object) -> int:
+    """One 63-bit seed from whatever scikit-learn accepts as ``random_state``."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63 - 1))
+    return int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
+
+
+def child_seed(seed: int, index: int) -> int:
+    """The seed of part ``index`` of a union: independent streams for every part."""
+    return int(_philox(seed, f"part {index}").random_raw() >> np.uint64(1))
+
+
+def uniforms(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
+    """Uniforms on (0, 1), shape (count, width); row i is the same for every ``count > i``."""
+    raw = _philox(seed, stream).random_raw(count * width).reshape(count, width)
+    return ((raw >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def normals(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
+    """Standard normals by inversion: one uniform each, so that rows stay where they are."""
+    return special.ndtri(uniforms(seed, stream, count, width))
+
+
+def generator(seed: int, stream: str, index: int) -> np.random.Generator:
+    """A generator for function ``index`` alone, handed to samplers that users write."""
+    # The third counter word keeps these apart from the table of `uniforms`, which runs over
+    # the first word only.
+    return np.random.Generator(_philox(seed, stream, counter=[0, 0, index + 1, 0]))
+
+
+def sampled(sampler, seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
+    """``count`` vectors of ``width`` numbers, each ``sampler(width, rng)`` with its own rng."""
+    rows = np.empty((count, width))
+    for i in range(count):
+        values = np.asarray(sampler(width, generator(seed, stream, i)), dtype=np.float64)
+        if values.size != width or not np.isfinite(values).all():
+            raise ValueError(
+                f"The sampler for {stream} must return {width} finite number(s) when called as "
+                f"sampler({width}, rng); it returned an array of shape {values.shape}."
+            )
+        rows[i] = values.reshape(width)
+    return rows
+
+
+def _philox(seed: int, stream: str, counter=None) -> np.random.Philox:
+    key = np.array([seed, zlib.crc32(stream.encode())], dtype=np.uint64)
+    return np.random.Philox(key=key, counter=counter)

@@ -1,0 +1,112 @@
+"""A block of rows as the functions see it: x̃ = (x - centre)·scale, dense or sparse.
+
+Functions are drawn for standardised inputs. Dense rows are standardised block by block; sparse
+rows never are: centre and scale move to the other side, into directions and thresholds. A family
+asks a block for products, comparisons and norms, and never learns which of the two it was.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from . import loops
+
+
+class Rows:
+    """Rows x̃ = (x - centre)·scale of a matrix x, evaluated in ``dtype``.
+
+    ``centre`` and ``scale`` are float64 vectors, one entry a column, or None for 0 and 1.
+    """
+
+    def __init__(self, values, centre=None, scale=None, dtype=None):
+        self.values = values
+        self.centre = centre
+        self.scale = scale
+        self.dtype = np.dtype(values.dtype if dtype is None else dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return self.values.shape[0]
+
+    def __getitem__(self, index) -> Rows:
+        return Rows(self.values[index], self.centre, self.scale, self.dtype)
+
+    @cached_property
+    def dense(self) -> NDArray:
+        """The rows x̃ themselves, as a dense array (not to be written to)."""
+        values = self.values.toarray() if sparse.issparse(self.values) else self.values
+        if self.centre is not None:
+            # In float64 before the cast: an offset of 1e6 must not eat a float32's digits.
+            values = values - self.centre
+        if self.scale is not None:
+            values = values * self.scale
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+    def project(self, directions: NDArray) -> NDArray:
+        """x̃ · directionsᵀ, one column for every row of ``directions``."""
+        if not sparse.issparse(self.values):
+            return self.dense @ directions.T.astype(self.dtype)
+        if self.scale is not None:
+            directions = directions * self.scale
+        columns = np.ascontiguousarray(directions.T, dtype=self.dtype)
+        products = np.asarray(self.values.astype(self.dtype) @ columns)
+        if self.centre is not None:
+            products -= (directions @ self.centre).astype(self.dtype)
+        return products
+
+    def signs(self, columns: NDArray, thresholds: NDArray) -> NDArray:
+        """sgn(x̃[columns] - thresholds) with sgn(0) = +1.
+
+        The thresholds are carried back to the raw scale, so that dense and sparse rows make the
+        same comparison of the same numbers.
+        """
+        if self.scale is not None:
+            scale = self.scale[columns]
+            # A scale of 0 makes x̃ = 0 whatever x: the comparison no longer depends on x.
+            blind = np.where(thresholds <= 0, -np.inf, np.inf)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                thresholds = np.where(scale > 0, thresholds / scale, blind)
+        if self.centre is not None:
+            thresholds = thresholds + self.centre[columns]
+        if sparse.issparse(self.values):
+            taken = self.values[:, columns].toarray()
+            return np.where(taken >= thresholds, 1, -1).astype(self.dtype)
+        out = np.empty((len(self), len(columns)), dtype=self.dtype)
+        loops.signs(np.array(self.values, order="C"), columns, thresholds, out)
+        return out
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """‖x̃‖² of every row, in float64."""
+        if not sparse.issparse(self.values):
+            return np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
+        squares = np.ones(self.shape[1]) if self.scale is None else self.scale**2
+        values = self.values.astype(np.float64)
+        norms = values.multiply(values) @ squares
+        if self.centre is not None:
+            norms = norms - 2 * (values @ (squares * self.centre)) + squares @ self.centre**2
+        return np.maximum(np.asarray(norms).ravel(), 0)
+
+
+def as_rows(X) -> Rows:
+    """Rows of an array, a sparse matrix or a data frame, taken as they are."""
+    if isinstance(X, Rows):
+        return X
+    values = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if values.ndim != 2:
+        raise ValueError(
+            f"Expected a two-dimensional X (rows × columns), got {values.ndim} dimension(s). "
+            "Use X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+        )
+    if values.dtype not in (np.float32, np.float64):
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must hold numbers, got dtype {values.dtype}.") from error
+    return Rows(values)

@@ -1,0 +1,202 @@
+"""The frame: everything that is read from data before functions are drawn.
+
+Centre and scale of the columns, the family with all its open parameters filled in, the number of
+functions, the seed. Given the frame, functions are fixed, and with them everything that is exact
+about this library: any split into blocks, forgetting, merging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from .families import NAMED, Family, Functions
+from .families.base import check_choice
+from .families.randomness import seed_from
+from .families.rows import Rows, as_rows
+from .families.sample import Reservoir, capacity
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """x̃ = (x - centre)·scale, and the law of the functions of x̃.
+
+    Attributes
+    ----------
+    centre, scale : ndarray of shape (n_features,) or None
+        None stands for no centring, no scaling.
+    family : Family
+        Resolved: no "median", no open range.
+    n_components : int, float("inf") or None
+        None as long as it is still to be chosen.
+    seed : int
+    """
+
+    centre: NDArray[np.float64] | None
+    scale: NDArray[np.float64] | None
+    family: Family
+    n_features: int
+    n_components: Any
+    seed: int
+
+    @classmethod
+    def read(
+        cls,
+        blocks: Iterable,
+        family: Family | str = "fourier",
+        n_components: Any = None,
+        *,
+        standardize: bool = True,
+        scales=None,
+        random_state=None,
+    ) -> Frame:
+        """Read a frame from blocks of rows, in one pass and bounded memory.
+
+        Parameters
+        ----------
+        blocks : iterable of X or of (X, sample_weight)
+        family, n_components, standardize, scales, random_state
+            As for the estimators.
+
+        Examples
+        --------
+        >>> import numpy as np, randspan as rs
+        >>> blocks = np.split(np.random.default_rng(0).normal(3.0, 2.0, size=(1000, 2)), 10)
+        >>> frame = rs.Frame.read(blocks, "fourier", 50, random_state=0)
+        >>> frame.centre.round(1)
+        array([3., 3.])
+        """
+        family = as_family(family)
+        seed = seed_from(random_state)
+        columns, reservoir = None, None
+        for block in blocks:
+            X, weights = block if isinstance(block, tuple) else (block, None)
+            values = as_rows(X).values
+            if columns is None or reservoir is None:
+                wanted = 0 if n_components in (None, np.inf) else int(n_components)
+                columns = _Columns.none(values.shape[1])
+                reservoir = Reservoir(capacity(values.shape[1], wanted), seed)
+            if standardize:
+                columns = columns.plus(values, weights)
+            reservoir.add(values, weights)
+        if columns is None or reservoir is None:
+            raise ValueError("There are no rows to read the frame from.")
+        centre, scale = (columns.mean, 1 / columns.deviation()) if standardize else (None, None)
+        d = len(columns.mean)
+        if scales is not None:
+            factors = check_scales(scales, d)
+            scale = factors if scale is None else scale * factors
+        sample = reservoir.sample(centre, scale)
+        wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
+        return cls(centre, scale, family.resolve(sample, wanted, seed), d, n_components, seed)
+
+    def with_components(self, n_components: int) -> Frame:
+        return replace(self, n_components=n_components)
+
+    def with_seed(self, seed: int) -> Frame:
+        return replace(self, seed=seed)
+
+    def rows(self, X, dtype) -> Rows:
+        """A block of X as the functions see it."""
+        return Rows(X, self.centre, self.scale, dtype)
+
+    def functions(self) -> Functions:
+        """The drawn functions: the same ones whenever and wherever this is called."""
+        if self.n_components in (None, np.inf):
+            raise ValueError(f"{self.n_components} functions cannot be drawn.")
+        return self.family.sample(self.n_features, int(self.n_components), self.seed)
+
+    @property
+    def ridge_scale(self) -> float:
+        """k in the penalty alpha·k·‖w‖², 1 where the kernel itself takes the functions' place."""
+        return 1.0 if self.n_components in (None, np.inf) else float(self.n_components)
+
+    def same_as(self, other: Frame) -> bool:
+        """Whether both frames lead to the same functions of the same x̃."""
+        return _same(self, other)
+
+
+def as_family(family: Family | str) -> Family:
+    """A family from its name, or the family itself."""
+    if isinstance(family, Family):
+        return family
+    check_choice("family", family, NAMED, " or a family such as rs.Fourier()")
+    return NAMED[family]()
+
+
+def check_scales(scales, n_features: int) -> NDArray[np.float64]:
+    """One finite non-negative number for every column."""
+    try:
+        factors = np.asarray(scales, dtype=np.float64)
+    except (TypeError, ValueError):
+        factors = np.array(np.nan)
+    if factors.shape != (n_features,) or not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise ValueError(
+            f"scales must be None or one finite number >= 0 for each of the {n_features} columns; "
+            f"got {scales!r}."
+        )
+    return factors
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Weight, mean and scatter of every column."""
+
+    weight: float
+    mean: NDArray[np.float64]
+    scatter: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, d: int) -> _Columns:
+        return cls(0.0, np.zeros(d), np.zeros(d))
+
+    def plus(self, values, weights: NDArray | None) -> _Columns:
+        weight = float(values.shape[0]) if weights is None else float(weights.sum())
+        if weight <= 0:
+            return self
+        if sparse.issparse(values):
+            each = None if weights is None else weights.astype(values.dtype)
+            mean, variance = mean_variance_axis(values, axis=0, weights=each)
+            mean, scatter = mean.astype(np.float64), variance.astype(np.float64) * weight
+        else:
+            mean = np.average(values.astype(np.float64, copy=False), axis=0, weights=weights)
+            away = values - mean
+            away *= away
+            scatter = away.sum(axis=0) if weights is None else weights @ away
+        step, total = mean - self.mean, self.weight + weight
+        return _Columns(
+            total,
+            self.mean + step * (weight / total),
+            self.scatter + scatter + step**2 * (self.weight * weight / total),
+        )
+
+    def deviation(self) -> NDArray[np.float64]:
+        """Standard deviations; 1 for columns that are constant up to rounding."""
+        variance = self.scatter / max(self.weight, np.finfo(float).tiny)
+        constant = variance <= (10 * np.finfo(np.float64).eps * np.abs(self.mean)) ** 2
+        return np.sqrt(np.where(constant, 1.0, variance))
+
+
+def _same(a, b) -> bool:
+    """Equality by value, through arrays, families, lists and dataclasses."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, Family):
+        return _same(a.get_params(deep=False), b.get_params(deep=False))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if is_dataclass(a):
+        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    return bool(a == b)

@@ -1,0 +1,221 @@
+"""What adds up over row blocks: weights, means and scatter of features and targets.
+
+`Moments` are the statistics of the squared loss. They are kept centred (mean and scatter about
+it), which is the form in which sums do not cancel; ``+`` and ``-`` use the exact update of means
+and scatter (Chan, Golub and LeVeque 1983). Blocks may be computed in float32, sums are float64.
+
+`Factor` is their square root, a matrix R with R'R = A'A for the rows A = √ω·(1, z, y): it adds up
+too (stack and factor again) but has no minus. It serves where squaring the condition number would
+lose the answer, and where there are fewer rows than functions and R is just the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Moments:
+    """n, Σω, means, Σω(z-z̄)(z-z̄)', Σω(z-z̄)(y-ȳ)', Σω(y-ȳ)² of features z and targets y.
+
+    ``unit`` is the rounding unit of the least precise features that went in, ``peak`` the largest
+    trace the scatter ever had: what was forgotten leaves its rounding errors behind.
+    """
+
+    rows: int
+    weight: float
+    mean: Array
+    target_mean: Array
+    scatter: NDArray
+    cross: NDArray
+    target_scatter: Array
+    unit: float
+    peak: float = 0.0
+
+    @classmethod
+    def of(cls, Z: NDArray, Y: Array, weights: Array | None) -> Moments:
+        """The moments of one block; Z is overwritten."""
+        weight = float(len(Z)) if weights is None else float(weights.sum())
+        if weight <= 0:
+            return cls.zero(Z.shape[1], Y.shape[1])
+        each = np.ones(len(Z)) if weights is None else weights
+        mean = each.astype(Z.dtype) @ Z / Z.dtype.type(weight)
+        target_mean = each @ Y / weight
+        Z -= mean
+        Y = Y - target_mean
+        if weights is not None:
+            root = np.sqrt(weights)[:, None]
+            Z *= root.astype(Z.dtype)
+            Y = Y * root
+        scatter = Z.T @ Z  # numpy sees the symmetry and calls SYRK
+        return cls(
+            rows=len(Z),
+            weight=weight,
+            mean=mean.astype(np.float64),
+            target_mean=target_mean,
+            scatter=scatter,
+            cross=(Z.T @ Y.astype(Z.dtype)).astype(np.float64),
+            target_scatter=(Y**2).sum(axis=0),
+            unit=float(np.finfo(Z.dtype).eps) / 2,
+            peak=float(np.trace(scatter, dtype=np.float64)),
+        )
+
+    @classmethod
+    def zero(cls, n_functions: int, n_targets: int) -> Moments:
+        """The moments of no rows."""
+        return cls(
+            rows=0,
+            weight=0.0,
+            mean=np.zeros(n_functions),
+            target_mean=np.zeros(n_targets),
+            scatter=np.zeros((n_functions, n_functions)),
+            cross=np.zeros((n_functions, n_targets)),
+            target_scatter=np.zeros(n_targets),
+            unit=float(np.finfo(np.float64).eps) / 2,
+        )
+
+    def __iadd__(self, other: Moments) -> Moments:
+        return self._combine(other, +1)
+
+    def __isub__(self, other: Moments) -> Moments:
+        return self._combine(other, -1)
+
+    def __add__(self, other: Moments) -> Moments:
+        return self.copy()._combine(other, +1)
+
+    def __sub__(self, other: Moments) -> Moments:
+        return self.copy()._combine(other, -1)
+
+    def copy(self) -> Moments:
+        arrays = {name: v.copy() for name, v in vars(self).items() if isinstance(v, np.ndarray)}
+        return Moments(**{**vars(self), **arrays})
+
+    def _combine(self, other: Moments, sign: int) -> Moments:
+        """Add (+1) or remove (-1) ``other``, in place."""
+        if other.weight == 0:
+            self.rows += sign * other.rows
+            return self
+        weight = self.weight + sign * other.weight
+        if weight <= self.weight * 1e-12 and sign < 0:
+            zero = Moments.zero(len(self.mean), len(self.target_mean))
+            self.__dict__.update(zero.__dict__)
+            return self
+        # Both signs in one formula: with weights a and ±b the scatter changes by ±S_b and by
+        # ±ab/(a±b) times the outer product of the difference of the means.
+        step = other.mean - self.mean
+        target_step = other.target_mean - self.target_mean
+        share = sign * other.weight / weight
+        spread = self.weight * share
+        add = np.add if sign > 0 else np.subtract
+        add(self.scatter, other.scatter, out=self.scatter)
+        if spread:
+            self.scatter += np.outer(spread * step, step)
+        self.cross += sign * other.cross + spread * np.outer(step, target_step)
+        self.target_scatter += sign * other.target_scatter + spread * target_step**2
+        self.mean += share * step
+        self.target_mean += share * target_step
+        self.rows += sign * other.rows
+        self.weight = weight
+        self.unit = max(self.unit, other.unit)
+        self.peak = max(self.peak, other.peak, self.trace)
+        return self
+
+    @property
+    def trace(self) -> float:
+        return float(np.trace(self.scatter))
+
+    @property
+    def noise(self) -> float:
+        """About how large (Frobenius norm) the rounding errors in the scatter may be.
+
+        Products of features rounded to ``unit`` err independently, so n of them add up to
+        unit·trace/√n; the sums in float64 contribute their own unit.
+        """
+        return self.unit * self.peak / np.sqrt(max(self.rows, 1)) + 1.2e-16 * self.peak
+
+    def about_origin(self) -> Moments:
+        """The same sums taken about zero instead of the means, for models without intercept."""
+        return Moments(
+            rows=self.rows,
+            weight=self.weight,
+            mean=np.zeros_like(self.mean),
+            target_mean=np.zeros_like(self.target_mean),
+            scatter=self.scatter + self.weight * np.outer(self.mean, self.mean),
+            cross=self.cross + self.weight * np.outer(self.mean, self.target_mean),
+            target_scatter=self.target_scatter + self.weight * self.target_mean**2,
+            unit=self.unit,
+            peak=self.peak + self.weight * float(self.mean @ self.mean),
+        )
+
+
+@dataclass
+class Factor:
+    """R with R'R = Σω(1, z, y)(1, z, y)': the square root of moments, or the rows themselves."""
+
+    rows: int
+    weight: float
+    root: Array
+    n_targets: int
+
+    @classmethod
+    def of(cls, Z: NDArray, Y: Array, weights: Array | None) -> Factor:
+        """The factor of one block: its rows, weighted."""
+        root = np.column_stack([np.ones(len(Z)), Z, Y])
+        if weights is not None:
+            root *= np.sqrt(weights)[:, None]
+        weight = float(len(Z)) if weights is None else float(weights.sum())
+        return cls(len(Z), weight, root, Y.shape[1])
+
+    @classmethod
+    def zero(cls, n_functions: int, n_targets: int) -> Factor:
+        return cls(0, 0.0, np.zeros((0, 1 + n_functions + n_targets)), n_targets)
+
+    def __add__(self, other: Factor) -> Factor:
+        root = np.vstack([self.root, other.root])
+        if len(root) > 2 * root.shape[1]:
+            root = np.asarray(np.linalg.qr(root, mode="r"))
+        return Factor(self.rows + other.rows, self.weight + other.weight, root, self.n_targets)
+
+    @property
+    def n_functions(self) -> int:
+        return self.root.shape[1] - 1 - self.n_targets
+
+    @property
+    def trace(self) -> float:
+        """Σω‖z‖², not centred."""
+        Z = self.root[:, 1 : 1 + self.n_functions]
+        return float(np.einsum("ij,ij->", Z, Z))
+
+    def centred(self, intercept: bool) -> tuple[Array, Array, Array, Array]:
+        """Features, targets and their means, with the constant projected out of the rows.
+
+        Orthogonal steps that led to R do not change this: only inner products matter.
+        """
+        ones, rest = self.root[:, :1], self.root[:, 1:]
+        means = np.zeros(rest.shape[1])
+        if intercept and self.weight > 0:
+            means = (ones.T @ rest)[0] / (ones.T @ ones)[0, 0]
+            rest = rest - ones * means
+        split = rest.shape[1] - self.n_targets
+        return rest[:, :split], rest[:, split:], means[:split], means[split:]
+
+    def moments(self) -> Moments:
+        """The moments this is a square root of."""
+        Z, Y, mean, target_mean = self.centred(intercept=True)
+        scatter = Z.T @ Z
+        return Moments(
+            rows=self.rows,
+            weight=self.weight,
+            mean=mean,
+            target_mean=target_mean,
+            scatter=scatter,
+            cross=Z.T @ Y,
+            target_scatter=(Y**2).sum(axis=0),
+            unit=float(np.finfo(np.float64).eps) / 2,
+            peak=float(np.trace(scatter)),
+        )

@@ -1,0 +1,96 @@
+"""What a solver returns, and how it says that it cannot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class IllConditioned(np.linalg.LinAlgError):
+    """The statistics at hand cannot carry the answer; the message says what can."""
+
+
+class Posterior(ABC):
+    """(Z̃'Z̃ + μI)⁻¹, however it was factored."""
+
+    @abstractmethod
+    def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
+        """z'(Z̃'Z̃ + μI)⁻¹z for rows z; ``squares`` are ‖z‖² where Z does not tell them."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights that minimise Σω(y - b - z'w)² + μ‖w‖², μ = alpha·k, and how they were found.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_columns, n_targets)
+        One row for every function; for a kernel machine, for every training row.
+    intercept, mean : ndarray
+        b, and the mean z̄ that was taken off the features (zero without intercept).
+    alpha : float
+        The ridge, in the kernel's scale.
+    degrees_of_freedom : float
+        Trace of the smoother, the intercept included.
+    residual_sum, target_scatter : ndarray of shape (n_targets,)
+        Σω(y - f)² and Σω(y - ȳ)² on the training rows.
+    gcv_error : float
+        (RSS/Σω)/(1 - df/Σω)², averaged over targets: a mean squared error on new rows.
+    posterior : Posterior
+        For standard deviations and leave-one-out.
+    solver, reason : str
+        Which solver, and why this one.
+    residual : float
+        How well the equations are solved: ‖(Z'Z + μI)w - Z'y‖/‖Z'y‖.
+    iterations : int
+    seconds : float
+    """
+
+    coef: Array = field(repr=False)
+    intercept: Array = field(repr=False)
+    mean: Array = field(repr=False)
+    alpha: float
+    weight: float
+    degrees_of_freedom: float
+    residual_sum: Array = field(repr=False)
+    target_scatter: Array = field(repr=False)
+    posterior: Posterior = field(repr=False)
+    solver: str
+    reason: str
+    residual: float
+    iterations: int = 1
+    seconds: float = 0.0
+
+    @property
+    def gcv_error(self) -> float:
+        residuals, total = self.residual_sum.mean(), self.target_scatter.mean()
+        return float(gcv(residuals, total, self.degrees_of_freedom, self.weight))
+
+    @property
+    def noise_variance(self) -> Array:
+        """RSS/(Σω - df) for every target; 0 where nothing is left to estimate it from."""
+        free = self.weight - self.degrees_of_freedom
+        return self.residual_sum / free if free > 0 else np.zeros_like(self.residual_sum)
+
+
+def gcv(residual_sum, target_scatter, degrees_of_freedom, weight):
+    """(RSS/Σω)/(1 - df/Σω)²; infinite where the model has as many freedoms as rows.
+
+    Residuals are differences of sums and known to about 1e-12 of the target's scatter only. That
+    much is added, so that models which all fit perfectly are not ranked by their rounding errors.
+    """
+    free = np.maximum(1 - np.asarray(degrees_of_freedom) / weight, 0)
+    residual_sum = residual_sum + 1e-12 * target_scatter
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(free > 1e-10, residual_sum / weight / free**2, np.inf)
+
+
+def relative(residual: Array, right: Array) -> float:
+    """‖residual‖/‖right‖, 0 for a problem whose right side is zero."""
+    norm = float(np.linalg.norm(right))
+    return float(np.linalg.norm(residual)) / norm if norm > 0 else 0.0

@@ -1,0 +1,1 @@
+"""Choosing what the user leaves open: alpha and the number of functions."""

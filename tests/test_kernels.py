@@ -1,0 +1,243 @@
+"""The drawn functions have the kernel that their family claims, scale included.
+
+For each family the kernel is estimated from many independent draws; the estimate must agree with
+the closed form within the standard error over draws, Bonferroni over the pairs of points. The same
+test must reject a bandwidth wrong by 10 % and a scale wrong by √2.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.gaussian_process.kernels import Matern
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+
+import randspan as rs
+
+DRAWS = 200
+STANDARD_ERROR = 0.003
+LEVEL = 1e-3  # of a false alarm, over all pairs of a test
+
+
+def points(d, distance=1.2, seed=0):
+    """Seven points, pairwise about ``distance`` apart, so that γ = 1/2 kernels are mid-range."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(7, d)) * distance / np.sqrt(2 * d)
+
+
+def estimates(family, X, n_components):
+    """The Monte Carlo kernel of every draw, pairs of points in columns."""
+    pairs = np.triu_indices(len(X))
+    return np.array(
+        [rs.estimate_kernel(family, X, None, n_components, seed)[pairs] for seed in range(DRAWS)]
+    )
+
+
+def agrees(values, expected, standard_error=STANDARD_ERROR):
+    """Whether the mean over draws is within its standard error of ``expected``."""
+    error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    assert error.max() <= standard_error, f"standard error {error.max():.4f}: draw more functions"
+    quantile = stats.t.ppf(1 - LEVEL / (2 * len(expected)), len(values) - 1)
+    # Pairs that every draw gets exactly right have no error; rounding is forgiven.
+    return bool((np.abs(values.mean(axis=0) - expected) <= quantile * error + 1e-9).all())
+
+
+def upper(matrix):
+    return matrix[np.triu_indices(len(matrix))]
+
+
+DATA_CENTERS = points(3, seed=1)
+
+CLOSED_FORMS = {
+    "gaussian": rs.Fourier(gamma=0.5),
+    "gaussian-columns": rs.Fourier(gamma=[0.2, 0.5, 1.0]),
+    "gaussian-paired": rs.Fourier(gamma=0.5, form="paired"),
+    "laplacian": rs.Fourier("laplacian", gamma=0.5),
+    "cauchy": rs.Fourier("cauchy", gamma=0.7),
+    "matern12": rs.Fourier("matern12", gamma=0.5),
+    "matern32": rs.Fourier("matern32", gamma=0.5),
+    "matern52": rs.Fourier("matern52", gamma=0.5, form="paired"),
+    "stumps-uniform": rs.Stumps(interval=(-1.5, 1.5)),
+    "stumps-normal": rs.Stumps("normal"),
+    "units-relu": rs.Units("relu", scale=0.7),
+    "units-relu-unbiased": rs.Units("relu", scale=0.7, bias=None),
+    "units-sign": rs.Units("sign", scale=1.0),
+    "units-sign-unbiased": rs.Units("sign", bias=None),
+    "units-cos": rs.Units("cos", scale=1.0),
+    "units-gaussian": rs.Units("gaussian", scale=1.0),
+    "bumps-normal": rs.Bumps(gamma=0.3, centers="normal"),
+    "projections": rs.Projections(scale=0.8),
+    "union": rs.Fourier(gamma=0.5) + rs.Stumps("normal"),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_drawn_functions_have_the_closed_form_kernel(name):
+    family, X = CLOSED_FORMS[name], points(3)
+    assert agrees(estimates(family, X, 4000), upper(family.kernel(X)))
+
+
+@pytest.mark.parametrize("sampling", ["orthogonal", "qmc", "structured"])
+@pytest.mark.parametrize("kernel", ["gaussian", "matern12", "matern52"])
+@pytest.mark.parametrize("d", [3, 50])
+def test_every_sampling_is_unbiased(sampling, kernel, d):
+    family, X = rs.Fourier(kernel, gamma=0.5, sampling=sampling), points(d)
+    assert agrees(estimates(family, X, 2048), upper(family.kernel(X)))
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "cauchy"])
+def test_qmc_is_unbiased_for_product_kernels(kernel):
+    family, X = rs.Fourier(kernel, gamma=0.5, sampling="qmc"), points(3)
+    assert agrees(estimates(family, X, 2048), upper(family.kernel(X)))
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian", "gaussian-paired", "laplacian", "cauchy", "matern12", "matern52"]
+)
+def test_the_test_sees_a_bandwidth_wrong_by_ten_per_cent(name):
+    family, X = CLOSED_FORMS[name], points(3)
+    wrong = rs.Fourier(**{**family.get_params(), "gamma": 1.1 * family.gamma})
+    values = estimates(family, X, 4000)
+    assert not agrees(values, upper(wrong.kernel(X)))
+
+
+@pytest.mark.parametrize("sampling", ["orthogonal", "qmc", "structured"])
+@pytest.mark.parametrize("d", [3, 50])
+def test_the_test_sees_a_wrong_bandwidth_in_every_sampling(sampling, d):
+    X = points(d)
+    values = estimates(rs.Fourier(gamma=0.55, sampling=sampling), X, 2048)
+    assert not agrees(values, upper(rs.Fourier(gamma=0.5).kernel(X)))
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_the_test_sees_a_scale_wrong_by_root_two(name):
+    family, X = CLOSED_FORMS[name], points(3)
+    # √2 in the functions is 2 in the kernel; only a kernel of zeros could hide it.
+    assert not agrees(estimates(family, X, 4000), 2 * upper(family.kernel(X)))
+
+
+def test_the_test_sees_signed_hadamard_blocks_in_few_dimensions():
+    """Products of signs and Hadamard matrices with independent lengths are not unbiased."""
+    X, d, size = points(3), 3, 4
+    from scipy.linalg import hadamard
+
+    H = hadamard(size) / np.sqrt(size)
+    expected = upper(rs.Fourier(gamma=0.5).kernel(X))
+
+    def biased(seed):
+        rng = np.random.default_rng(seed)
+        total = np.zeros((len(X), len(X)))
+        for _ in range(128):
+            block = np.eye(size)
+            for _ in range(2):
+                block = H @ np.diag(rng.choice([-1, 1], size)) @ block
+            frequencies = block[:, :d] * np.sqrt(rng.chisquare(size, size))[:, None]
+            phases = frequencies @ X.T
+            total += (np.cos(phases).T @ np.cos(phases) + np.sin(phases).T @ np.sin(phases)) / size
+        return upper(total / 128)
+
+    assert not agrees(np.array([biased(seed) for seed in range(DRAWS)]), expected)
+
+
+def test_bumps_at_data_have_the_mean_over_the_rows_as_kernel():
+    # The rows are the law: the kernel is taken over the very rows that centres are drawn from.
+    rng = np.random.default_rng(5)
+    rows, X = rng.normal(size=(900, 3)), points(3)
+    family = rs.Bumps(gamma=0.3)
+    values = []
+    for seed in range(DRAWS):
+        functions = family.draw(rows, 300, seed)
+        Z = functions(X)
+        values.append(upper(Z @ Z.T / 300))
+    expected = rs.Bumps(gamma=0.3, centers=rows).kernel(X)
+    assert agrees(np.array(values), upper(expected))
+    assert not agrees(np.array(values), upper(rs.Bumps(gamma=0.33, centers=rows).kernel(X)))
+
+
+def test_stumps_at_quantiles_have_their_kernel():
+    rng = np.random.default_rng(6)
+    rows = np.column_stack([rng.exponential(size=300), rng.integers(0, 3, size=300)])
+    family = rs.Stumps("quantile")
+    X, values = rows[:7], []
+    for seed in range(DRAWS):
+        Z = family.draw(rows, 900, seed)(X)
+        values.append(upper(Z @ Z.T / 900))
+    expected = family.draw(rows, 1, 0).kernel(X)
+    assert agrees(np.array(values), upper(expected))
+
+
+# -- closed forms against referees ---------------------------------------------------------------
+
+
+def test_closed_forms_agree_with_scikit_learn(rng):
+    X, Y = rng.normal(size=(20, 4)), rng.normal(size=(10, 4))
+    gamma = 0.37
+    referees = {
+        "gaussian": rbf_kernel(X, Y, gamma),
+        "laplacian": laplacian_kernel(X, Y, gamma),
+        "matern12": Matern(1 / np.sqrt(2 * gamma), nu=0.5)(X, Y),
+        "matern32": Matern(1 / np.sqrt(2 * gamma), nu=1.5)(X, Y),
+        "matern52": Matern(1 / np.sqrt(2 * gamma), nu=2.5)(X, Y),
+    }
+    for kernel, expected in referees.items():
+        np.testing.assert_allclose(
+            rs.Fourier(kernel, gamma).kernel(X, Y), expected, rtol=1e-10, atol=1e-14
+        )
+
+
+def test_stump_kernel_is_the_corrected_formula(rng):
+    """1 - ‖x-y‖₁/(a·d) on [-a, a]^d: with the 1/d that the paper's formula lacks."""
+    a, d = 2.0, 5
+    X = rng.uniform(-a, a, size=(30, d))
+    l1 = np.abs(X[:, None] - X).sum(axis=2)
+    kernel = rs.Stumps(interval=(-a, a)).kernel(X)
+    np.testing.assert_allclose(kernel, 1 - l1 / (a * d), atol=1e-12)
+    assert np.linalg.eigvalsh(kernel).min() > -1e-10
+    # As printed it is not even positive definite.
+    assert np.linalg.eigvalsh(1 - l1 / a).min() < -0.1
+
+
+def test_normal_stump_kernel(rng):
+    X = rng.normal(size=(20, 3))
+    F = stats.norm.cdf(X)
+    expected = 1 - 2 / 3 * np.abs(F[:, None] - F).sum(axis=2)
+    np.testing.assert_allclose(rs.Stumps("normal").kernel(X), expected, atol=1e-12)
+
+
+def test_kernels_are_positive_definite(rng):
+    X = rng.normal(size=(40, 3))
+    for name, family in CLOSED_FORMS.items():
+        smallest = np.linalg.eigvalsh(family.kernel(X)).min()
+        assert smallest > -1e-9, f"{name}: {smallest}"
+
+
+def test_no_closed_form_says_why_and_what_to_do(rng):
+    X = rng.normal(size=(10, 3))
+    for family in (
+        rs.Units("sigmoid"),
+        rs.Units("relu", bias="uniform"),
+        rs.Units("relu", direct=True),
+        rs.Fourier(lambda d, rng: rng.normal(size=d)),
+        rs.Bumps(centers=lambda d, rng: rng.normal(size=d)),
+        rs.Projections(lambda d, rng: rng.normal(size=d)),
+    ):
+        with pytest.raises(NotImplementedError, match="estimate_kernel"):
+            family.kernel(X)
+        assert rs.estimate_kernel(family, X, n_components=50).shape == (10, 10)
+
+
+def test_lower_variance_of_the_paired_form():
+    X = points(3)
+    phase = estimates(rs.Fourier(gamma=0.5), X, 200).var(axis=0)
+    paired = estimates(rs.Fourier(gamma=0.5, form="paired"), X, 200).var(axis=0)
+    off_diagonal = upper(~np.eye(len(X), dtype=bool))
+    assert np.median(paired[off_diagonal] / phase[off_diagonal]) < 0.6
+
+
+@pytest.mark.parametrize(("sampling", "most"), [("orthogonal", 0.8), ("qmc", 0.8), ("structured", 2)])
+def test_variance_of_dependent_frequencies(sampling, most):
+    """Orthogonal and QMC frequencies gain; structured ones pay a little for their speed."""
+    X = points(8)
+    iid = estimates(rs.Fourier(gamma=0.5, form="paired"), X, 64).var(axis=0)
+    other = estimates(rs.Fourier(gamma=0.5, form="paired", sampling=sampling), X, 64).var(axis=0)
+    off_diagonal = upper(~np.eye(len(X), dtype=bool))
+    assert np.median(other[off_diagonal] / iid[off_diagonal]) < most
