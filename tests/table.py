@@ -24,7 +24,7 @@ FAMILIES = {
     "bumps-normal": rs.Bumps(centers="normal"),
     "projections": rs.Projections(),
     "union": rs.Fourier() + rs.Stumps(),
-    "union-of-three": rs.Units(direct=True) + rs.Bumps() + rs.Fourier(form="paired"),
+    "union-of-three": rs.Units(direct=True) + rs.Bumps() + rs.Fourier("matern52"),
 }
 
 #: Families whose draw takes rows of the training data: a weight of two is not a row that stands

@@ -233,7 +233,9 @@ def test_lower_variance_of_the_paired_form():
     assert np.median(paired[off_diagonal] / phase[off_diagonal]) < 0.6
 
 
-@pytest.mark.parametrize(("sampling", "most"), [("orthogonal", 0.8), ("qmc", 0.8), ("structured", 2)])
+@pytest.mark.parametrize(
+    ("sampling", "most"), [("orthogonal", 0.8), ("qmc", 0.8), ("structured", 2)]
+)
 def test_variance_of_dependent_frequencies(sampling, most):
     """Orthogonal and QMC frequencies gain; structured ones pay a little for their speed."""
     X = points(8)

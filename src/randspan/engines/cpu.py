@@ -27,6 +27,7 @@ Progress = Callable[[int], None]
 
 # Accumulators of all threads together may take this much memory.
 ACCUMULATORS = 2**30
+SMALL = 300
 
 
 def accumulate(
@@ -44,7 +45,8 @@ def accumulate(
         total = None
         for rows in mine:
             Z, Y = features.block(rows), targets(rows)
-            block = kind.of(Z, Y, None if weights is None else weights[rows])
+            # One block of each thread tells how much rounding the products cost.
+            block = kind.of(Z, Y, None if weights is None else weights[rows], probe=total is None)
             if total is None:
                 total = kind.zero(features.n_columns, Y.shape[1])
             total += block
@@ -55,7 +57,7 @@ def accumulate(
 
     most = max(1, ACCUMULATORS // (16 * features.n_columns**2))
     workers = min(n_threads(n_jobs), len(blocks), most)
-    with _threads(workers, n_jobs) as pool:
+    with _threads(workers, n_jobs, features.n_columns) as pool:
         parts = pool(run, [blocks[i::workers] for i in range(workers)])
     total = parts[0]
     for part in parts[1:]:
@@ -78,7 +80,7 @@ def apply(
             progress(rows.stop - rows.start)
         return values
 
-    with _threads(min(n_threads(n_jobs), len(blocks)), n_jobs) as pool:
+    with _threads(min(n_threads(n_jobs), len(blocks)), n_jobs, features.n_columns) as pool:
         return np.concatenate(pool(run, blocks))
 
 
@@ -93,20 +95,19 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def blas_threads(n_jobs: int | None) -> Iterator[None]:
-    """BLAS and LAPACK on as many threads as ``n_jobs`` says."""
-    if n_jobs is None:
-        yield
-        return
-    with _blas().limit(limits=n_threads(n_jobs), user_api="blas"):
+def blas_threads(n_jobs: int | None, size: int) -> Iterator[None]:
+    """BLAS and LAPACK on as many threads as ``n_jobs`` says, for matrices of ``size`` columns."""
+    # Threads only wait for each other on small matrices, for very long where cores are shared.
+    threads = 1 if size < SMALL else n_threads(n_jobs)
+    with _blas().limit(limits=threads, user_api="blas"):
         yield
 
 
 @contextmanager
-def _threads(workers: int, n_jobs: int | None) -> Iterator[Callable]:
+def _threads(workers: int, n_jobs: int | None, size: int) -> Iterator[Callable]:
     """A map over ``workers`` threads, each with its share of BLAS threads."""
     if workers == 1:
-        with blas_threads(n_jobs):
+        with blas_threads(n_jobs, size):
             yield lambda function, items: [function(item) for item in items]
         return
     share = max(1, n_threads(n_jobs) // workers)

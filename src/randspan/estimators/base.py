@@ -337,17 +337,15 @@ class SpanModel(BaseEstimator):
 
         return cpu.apply(self._state.features(X), scores, self.n_jobs)
 
-    def _leverages(self, X) -> NDArray[np.float64]:
+    def _leverages(self, X, solution: Solution) -> NDArray[np.float64]:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
-        solution = self._solution
         functions = self._state.functions
         features = self._state.features(X)
 
         def leverages(Z, rows):
-            squares = None
             if isinstance(functions, KernelColumns):
-                squares = functions.squares(features.rows(rows), Z)
-            return solution.posterior.quadratic(Z - solution.mean, squares)
+                return solution.posterior.quadratic(*functions.centred(features.rows(rows), Z))
+            return solution.posterior.quadratic(Z - solution.mean)
 
         values = cpu.apply(features, leverages, self.n_jobs)
         return values + (1 / solution.weight if self.fit_intercept else 0)
@@ -358,7 +356,11 @@ class SpanModel(BaseEstimator):
         weights = check_weights(sample_weight, X)
         Y = self._targets(y)(slice(0, X.shape[0]))
         each = np.ones(len(Y)) if weights is None else weights
-        left = 1 - each * self._leverages(X)
+        solution = self._solution
+        if isinstance(self._state.statistics, Factor):
+            # 1 - h is a small difference: worth the singular vectors of the rows themselves.
+            solution = fitting.orthogonal_solution(self._state, solution, self._settings())
+        left = 1 - each * self._leverages(X, solution)
         if (left < 1e-10).any():
             row = int(np.argmin(left))
             raise ValueError(
@@ -391,21 +393,15 @@ def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
     """Non-negative weights that are not all zero, or None."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("All sample weights are zero: there is nothing to fit.")
-    return weights
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def check_dtype(dtype) -> np.dtype:
     """float32 or float64."""
-    try:
-        known = np.dtype(dtype) if dtype is not None else None
-    except TypeError:
-        known = None
-    if known not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
-    return known
+    for known in (np.dtype(np.float32), np.dtype(np.float64)):
+        if dtype in (known.name, known.type) or (isinstance(dtype, np.dtype) and dtype == known):
+            return known
+    raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
 
 
 def check_jobs(n_jobs) -> int | None:

@@ -28,6 +28,8 @@ from .progress import Progress
 
 Targets = Callable[[slice], NDArray[np.float64]]
 
+# What a solution says when only the rounding of float32 features kept alpha from being smaller.
+FLOOR_REACHED = "; the smallest alpha that float32 features carry"
 SOLVERS = ("auto", "cholesky", "eigen", "dual", "qr")
 
 
@@ -86,14 +88,13 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
         state.statistics = accumulate(Moments, state, X, targets, weights, settings)
         try:
             state.solution = solve(state.statistics, frame.ridge_scale, settings, why)
-            return state
-        except IllConditioned as error:
+            if FLOOR_REACHED not in state.solution.reason:
+                return state
+            why = "; float32 features would not carry so small an alpha"
+        except IllConditioned:
             if settings.solver != "auto":
                 raise
             why = f"; moments of {precision.name} features were too ill-conditioned"
-            reason = error
-    if settings.alpha == "auto":
-        raise reason
     return _fit_factor(state, X, targets, weights, settings, why)
 
 
@@ -113,14 +114,13 @@ def _fit_kernel_machine(frame: Frame, X, targets, weights, settings: Settings) -
     check_memory(n)
     train = frame.rows(X.copy(), np.float64)
     gram = frame.family.closed_form(train, train)
-    with cpu.blas_threads(settings.n_jobs):
+    with cpu.blas_threads(settings.n_jobs, n):
         path = spectrum.from_kernel(gram, targets(slice(0, n)), weights, settings.intercept)
     solution = _on_path(path, 1.0, settings, "infinitely many functions: the exact kernel machine")
     shares = np.zeros(n)
     if settings.intercept:
         shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-    grand_mean = float(shares @ solution.mean)
-    functions = KernelColumns(frame.family, frame.n_features, n, train, shares, grand_mean)
+    functions = KernelColumns(frame.family, frame.n_features, n, train, shares, solution.mean)
     return State(frame, functions, None, solution, np.dtype(np.float64))
 
 
@@ -135,7 +135,7 @@ def solve(
     statistics: Moments | Factor, scale: float, settings: Settings, why: str = ""
 ) -> Solution:
     """The weights that statistics lead to, with the solver that fits them."""
-    with cpu.blas_threads(settings.n_jobs):
+    with cpu.blas_threads(settings.n_jobs, statistics.n_functions):
         if isinstance(statistics, Factor):
             return _solve_factor(statistics, scale, settings, why)
         return _solve_moments(statistics, scale, settings, why)
@@ -153,8 +153,11 @@ def _solve_moments(moments: Moments, scale: float, settings: Settings, why: str)
         )
     path = spectrum.from_moments(moments, settings.intercept)
     if settings.alpha == "auto":
+        alpha = tuning_alpha.by_gcv(path, scale)
         reason = "alpha by cross-validation from the eigenvectors of the moments" + why
-        return _on_path(path, scale, settings, reason)
+        if moments.rounding and tuning_alpha.at_floor(alpha, path, scale):
+            reason += FLOOR_REACHED
+        return path.solution(alpha, scale, reason)
     needed = cholesky.smallest_trusted(moments)
     return path.solution(settings.alpha, scale, "asked for" + why, needed)
 
@@ -176,6 +179,15 @@ def _solve_factor(factor: Factor, scale: float, settings: Settings, why: str) ->
         why = why or "; the ridge is too small for the dual"
     path = spectrum.from_factor(factor, settings.intercept)
     return _on_path(path, scale, settings, "orthogonal factor of the rows" + why)
+
+
+def orthogonal_solution(state: State, solution: Solution, settings: Settings) -> Solution:
+    """The same solution with a posterior from the factor's singular vectors."""
+    if solution.solver == "qr":
+        return solution
+    with cpu.blas_threads(settings.n_jobs, state.functions.n_columns):
+        path = spectrum.from_factor(state.statistics, settings.intercept)
+        return path.solution(solution.alpha, state.frame.ridge_scale, "")
 
 
 def _on_path(path: Spectrum, scale: float, settings: Settings, reason: str) -> Solution:

@@ -16,12 +16,12 @@ from ..families.rows import Rows
 class KernelColumns(Functions):
     """k(x, x_1), …, k(x, x_n) in the closed form of a family's kernel.
 
-    ``shares`` and ``grand_mean`` say how the training rows are centred.
+    ``shares`` s are ω/Σω, or zero where nothing is centred; ``means`` are Σ_j s_j k(x_i, x_j).
     """
 
     train: Rows
     shares: NDArray[np.float64]
-    grand_mean: float
+    means: NDArray[np.float64]
 
     @property
     def n_columns(self) -> int:
@@ -30,14 +30,17 @@ class KernelColumns(Functions):
     def evaluate(self, rows: Rows) -> NDArray:
         return self.family.closed_form(rows, self.train)
 
-    def squares(self, rows: Rows, columns: NDArray) -> NDArray[np.float64]:
-        """k(x, x) - 2 Σ_i s_i k(x, x_i) + Σ_ij s_i s_j k(x_i, x_j), ‖x‖² after centring.
+    def centred(self, rows: Rows, columns: NDArray) -> tuple[NDArray, NDArray]:
+        """Inner products of the centred x with the centred training rows, and with itself.
 
-        The shares s are ω/Σω, or zero where nothing is centred.
+        k(x, x_i) - m_i - m(x) + M and k(x, x) - 2m(x) + M, with m(x) = Σ_i s_i k(x, x_i) and
+        M = Σ_i s_i m_i.
         """
         parts = [rows[s : s + 256] for s in range(0, len(rows), 256)]
         own = np.concatenate([np.diagonal(self.family.closed_form(p, p)) for p in parts])
-        return own - 2 * columns @ self.shares + self.grand_mean
+        mean, grand_mean = columns @ self.shares, float(self.shares @ self.means)
+        centred = columns - self.means - (mean - grand_mean)[:, None]
+        return centred, own - 2 * mean + grand_mean
 
 
 def check_memory(n_rows: int) -> None:

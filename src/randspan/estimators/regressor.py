@@ -134,7 +134,7 @@ class SpanRegressor(RegressorMixin, SpanModel):
         mean = self._shaped(self._scores(X))
         if not return_std:
             return mean
-        variance = self._solution.noise_variance * (1 + self._leverages(X)[:, None])
+        variance = self._solution.noise_variance * (1 + self._leverages(X, self._solution)[:, None])
         return mean, self._shaped(np.sqrt(variance))
 
     def leave_one_out(self, X, y, sample_weight=None):

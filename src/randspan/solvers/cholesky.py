@@ -12,9 +12,10 @@ from ..moments import Moments
 from .solution import Array, IllConditioned, Posterior, Solution, relative
 from .spectrum import advice
 
-# Rounding errors in the moments may move predictions by this share, by the features' precision:
-# what float32 features themselves are worth, and well inside 1e-4 for float64.
-TOLERANCE = {True: 1e-5, False: 1e-3}
+# Rounding errors in the moments may be this large beside the smallest eigenvalue. Predictions err
+# by less, since hardly any target lies in that one direction: 1e-5 for float64 features keeps them
+# well inside 1e-4, and float32 features are not worth more than 3e-4.
+TOLERANCE_64, TOLERANCE_32 = 1e-5, 3e-4
 
 
 def solve(moments: Moments, alpha: float, scale: float, intercept: bool, reason: str) -> Solution:
@@ -72,4 +73,4 @@ class CholeskyPosterior(Posterior):
 
 def smallest_trusted(moments: Moments) -> float:
     """The eigenvalue of Z̃'Z̃ + μI below which rounding errors of the moments reach predictions."""
-    return moments.noise / TOLERANCE[moments.unit < 1e-12]
+    return moments.noise / (TOLERANCE_32 if moments.rounding else TOLERANCE_64)

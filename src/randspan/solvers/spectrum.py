@@ -3,57 +3,65 @@
 Z̃ = U·diag(√λ)·V' (centred, weighted features) turns ridge regression into k separate problems.
 Three sources give the same object: the eigenvectors V of the moments (`from_moments`), the
 singular values of their square root (`from_factor`), the eigenvectors U of the n × n Gram matrix
-(`from_gram`). With s = U'y the solution for any μ is V·diag(√λ/(λ + μ))·s, and residual, degrees
-of freedom and cross-validation are sums over λ and s.
+(`from_few_rows`; `from_kernel` with a kernel in place of Z̃Z̃'). With s = U'y the solution for any μ
+is V·diag(√λ/(λ + μ))·s, and residual, degrees of freedom and cross-validation are sums over λ, s.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..moments import Factor, Moments
+from ..moments import UNIT, Factor, Moments
 from .solution import Array, IllConditioned, Posterior, Solution, gcv, relative
+
+# A ridge this small beside the trace still leaves predictions the same to 1e-6 under rounding.
+RELATIVE_FLOOR = 1e-10
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """λ, s = U'y, V, and what is needed to come back from centred to plain features.
+    """λ, s = U'y, and the columns that weights are made of.
 
-    ``floor`` is the smallest μ at which rounding errors are still small beside it.
+    Weights are basis·(p/(λ + μ)). From the moments the basis is V and p = V'Z̃'y, from rows it is
+    Z̃'U and p = s: small λ are never divided by as long as μ > 0. ``lengths`` are the norms of the
+    basis columns, 1 or √λ; ``kept`` says which λ are more than rounding errors, so that μ = 0 may
+    divide by them; ``floor`` is the smallest μ beside which rounding errors are small.
     """
 
     values: Array
+    kept: NDArray[np.bool_]
     scores: Array
-    vectors: Array
+    basis: Array
+    lengths: Array
+    projected: Array
     target_scatter: Array
     mean: Array
     target_mean: Array
     weight: float
     intercept: bool
     floor: float
+    residual: Callable[[Array, float], float]
     solver: str
     seconds: float
 
     def degrees_of_freedom(self, mu: NDArray | float) -> NDArray:
         """1 + Σ λ/(λ + μ), without the 1 where there is no intercept."""
-        mu = np.asarray(mu, dtype=np.float64)[..., None]
-        positive = self.values[self.values > 0]
-        shares = positive / (positive + mu)
-        return shares.sum(axis=-1) + self.intercept
+        values = self.values[self.kept]
+        return (values / (values + np.asarray(mu)[..., None])).sum(axis=-1) + self.intercept
 
     def residual_sum(self, mu: NDArray | float) -> NDArray:
         """Σω(y - f)² for every μ and target."""
-        mu = np.asarray(mu, dtype=np.float64)[..., None]
-        total = self.values + mu
-        left = np.divide(mu, total, where=total > 0, out=np.ones_like(total))
-        squares = self.scores**2
+        mu = np.asarray(mu)[..., None]
+        kept = self.kept
+        squares = self.scores[kept] ** 2
         outside = np.maximum(self.target_scatter - squares.sum(axis=0), 0)
-        return left**2 @ squares + outside
+        return (mu / (self.values[kept] + mu)) ** 2 @ squares + outside
 
     def gcv_errors(self, mu: NDArray) -> NDArray:
         """The generalised cross-validation error, averaged over targets, for every μ."""
@@ -67,11 +75,11 @@ class Spectrum:
         mu = alpha * scale
         if self.values.min(initial=0.0) + mu < needed:
             raise IllConditioned(advice(self.values.max(initial=0.0), mu, needed, scale))
-        total = self.values + mu
-        filters = np.divide(np.sqrt(self.values), total, where=total > 0, out=np.zeros_like(total))
-        coef = self.vectors @ (filters[:, None] * self.scores)
-        right = np.sqrt(self.values)[:, None] * self.scores
-        fitted = total[:, None] * (filters[:, None] * self.scores)
+        kept = self.kept
+        used = kept if mu == 0 else np.ones_like(kept)
+        shrunk = self.projected[used] / (self.values[used] + mu)[:, None]
+        coef = self.basis[:, used] @ shrunk
+        vectors = self.basis[:, kept] / self.lengths[kept]
         return Solution(
             coef=coef,
             intercept=self.target_mean - self.mean @ coef,
@@ -81,10 +89,10 @@ class Spectrum:
             degrees_of_freedom=float(self.degrees_of_freedom(mu)),
             residual_sum=self.residual_sum(mu),
             target_scatter=self.target_scatter,
-            posterior=SpectralPosterior(self.values, self.vectors, mu),
+            posterior=SpectralPosterior(self.values[kept], vectors, mu),
             solver=self.solver,
             reason=reason,
-            residual=relative(fitted - right, right),
+            residual=self.residual(coef, mu),
             seconds=self.seconds + time.perf_counter() - start,
         )
 
@@ -98,36 +106,45 @@ class SpectralPosterior(Posterior):
     mu: float
 
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
-        inside = (Z @ self.vectors) ** 2
-        total = self.values + self.mu
-        sums = inside @ np.divide(1, total, where=total > 0, out=np.zeros_like(total))
-        if self.mu > 0 and self.vectors.shape[1] < self.vectors.shape[0]:
-            squares = np.einsum("ij,ij->i", Z, Z) if squares is None else squares
-            sums += np.maximum(squares - inside.sum(axis=1), 0) / self.mu
+        inside = Z @ self.vectors
+        sums = inside**2 @ (1 / (self.values + self.mu))
+        if self.mu == 0:
+            return sums
+        if squares is not None:
+            return sums + np.maximum(squares - (inside**2).sum(axis=1), 0) / self.mu
+        if self.vectors.shape[1] < self.vectors.shape[0]:
+            # The part itself and then its square: a difference of squares would lose all digits
+            # for training rows, which lie inside.
+            outside = Z - inside @ self.vectors.T
+            sums += np.einsum("ij,ij->i", outside, outside) / self.mu
         return sums
 
 
 def from_moments(moments: Moments, intercept: bool) -> Spectrum:
-    """Eigenvalues of the scatter Z̃'Z̃ = V·diag(λ)·V', s = V'Z̃'y/√λ."""
+    """Eigenvectors of the scatter: Z̃'Z̃ = V·diag(λ)·V', s = V'Z̃'y/√λ."""
     start = time.perf_counter()
     if not intercept:
         moments = moments.about_origin()
-    values, vectors = linalg.eigh(moments.scatter, driver="evd", check_finite=False)
-    # What rounding could have made from zero is zero.
-    values = np.where(values > len(values) * 1.2e-16 * max(values[-1], 0), values, 0)
-    projected = vectors.T @ moments.cross
-    roots = np.sqrt(values)[:, None]
-    scores = np.divide(projected, roots, where=roots > 0, out=np.zeros_like(projected))
+    scatter, cross = moments.scatter, moments.cross
+    values, vectors = _eigenvectors(scatter)
+    projected = vectors.T @ cross
+    kept = _more_than_rounding(values)
+    scores = np.zeros_like(projected)
+    scores[kept] = projected[kept] / np.sqrt(values[kept, None])
     return Spectrum(
         values=values,
+        kept=kept,
         scores=scores,
-        vectors=vectors,
+        basis=vectors,
+        lengths=np.ones(len(values)),
+        projected=projected,
         target_scatter=moments.target_scatter,
         mean=moments.mean,
         target_mean=moments.target_mean,
         weight=moments.weight,
         intercept=intercept,
         floor=_floor(moments),
+        residual=lambda coef, mu: relative(scatter @ coef + mu * coef - cross, cross),
         solver="eigen",
         seconds=time.perf_counter() - start,
     )
@@ -137,8 +154,7 @@ def _floor(moments: Moments) -> float:
     # From the present trace, not from the peak: a model that forgot rows must choose among the
     # same alphas as one that never saw them. Where so much was forgotten that its rounding errors
     # reach the floor, the moments are spent.
-    trace = moments.trace
-    floor = trace * max(1e-10, 100 * moments.unit / np.sqrt(max(moments.rows, 1)))
+    floor = moments.trace * max(RELATIVE_FLOOR, 10 * moments.rounding)
     if moments.noise > floor:
         raise IllConditioned(
             "So much was forgotten that rounding errors of the forgotten rows are as large as what "
@@ -155,48 +171,59 @@ def from_factor(factor: Factor, intercept: bool) -> Spectrum:
         rows = np.asarray(np.linalg.qr(np.hstack([Z, Y]), mode="r"))
         Z, Y = rows[:, : Z.shape[1]], rows[:, Z.shape[1] :]
     left, roots, right = _svd(Z)
-    # The cutoff of a pseudo-inverse, at the precision of the features.
-    largest = roots[0] if len(roots) else 0.0
-    kept = roots > max(factor.rows, Z.shape[1]) * np.finfo(np.float64).eps * largest
-    return Spectrum(
+    # The cutoff of a pseudo-inverse, at the precision of the features. Squares of smaller singular
+    # values would be lost beside the largest one, so it is taken here.
+    kept = roots > max(factor.rows, Z.shape[1]) * 2 * UNIT * roots.max(initial=0.0)
+    scores = left.T[kept] @ Y
+    return _from_rows(
+        Z,
+        Y,
         values=roots[kept] ** 2,
-        scores=left.T[kept] @ Y,
-        vectors=right[kept].T,
-        target_scatter=(Y**2).sum(axis=0),
+        kept=np.ones(kept.sum(), dtype=bool),
+        scores=scores,
+        basis=right[kept].T,
+        lengths=np.ones(kept.sum()),
+        projected=roots[kept, None] * scores,
         mean=mean,
         target_mean=target_mean,
         weight=factor.weight,
         intercept=intercept,
-        floor=1e-10 * float((roots**2).sum()),
         solver="qr",
         seconds=time.perf_counter() - start,
     )
-
-
-def _svd(Z: Array):
-    try:
-        return linalg.svd(Z, full_matrices=False, check_finite=False)
-    except linalg.LinAlgError:  # divide and conquer rarely fails to converge; QR does not
-        return linalg.svd(Z, full_matrices=False, check_finite=False, lapack_driver="gesvd")
 
 
 def from_few_rows(factor: Factor, intercept: bool) -> Spectrum:
     """The dual: eigenvectors U of the n × n matrix Z̃Z̃' of a factor that still is its rows."""
     start = time.perf_counter()
     Z, Y, mean, target_mean = factor.centred(intercept)
-    values, vectors = _dual_eigenvectors(Z @ Z.T)
-    return Spectrum(
+    values, vectors = _eigenvectors(Z @ Z.T)
+    scores = vectors.T @ Y
+    return _from_rows(
+        Z,
+        Y,
         values=values,
-        scores=vectors.T @ Y,
-        vectors=Z.T @ (vectors / np.sqrt(values)),
-        target_scatter=(Y**2).sum(axis=0),
+        kept=_more_than_rounding(values),
+        scores=scores,
+        basis=Z.T @ vectors,
+        lengths=np.sqrt(values),
+        projected=scores,
         mean=mean,
         target_mean=target_mean,
         weight=factor.weight,
         intercept=intercept,
-        floor=1e-10 * float(values.sum()),
         solver="dual",
         seconds=time.perf_counter() - start,
+    )
+
+
+def _from_rows(Z: Array, Y: Array, **parts) -> Spectrum:
+    right = Z.T @ Y
+    return Spectrum(
+        target_scatter=(Y**2).sum(axis=0),
+        floor=RELATIVE_FLOOR * float(parts["values"].sum()),
+        residual=lambda coef, mu: relative(Z.T @ (Z @ coef) + mu * coef - right, right),
+        **parts,
     )
 
 
@@ -214,26 +241,50 @@ def from_kernel(gram: Array, Y: Array, weights: Array | None, intercept: bool) -
         mean, target_mean = gram @ each / weight, each @ Y / weight
         gram = gram - mean[:, None] - mean + each @ mean / weight
     Y = root * (Y - target_mean)
-    values, vectors = _dual_eigenvectors(root * gram * root.T)
+    values, vectors = _eigenvectors(root * gram * root.T)
+    if intercept:
+        # Weights of rows sum to zero. Vectors of tiny λ do not know that to full precision, and 1/μ
+        # would magnify what they do not know.
+        vectors -= root * (root.T @ vectors) / weight
+    scores = vectors.T @ Y
+
+    def residual(coef, mu):
+        return relative(root**2 * (gram @ coef) + mu * coef - root * Y, root * Y)
+
     return Spectrum(
         values=values,
-        scores=vectors.T @ Y,
-        vectors=root * vectors / np.sqrt(values),
+        kept=_more_than_rounding(values),
+        scores=scores,
+        basis=root * vectors,
+        lengths=np.sqrt(values),
+        projected=scores,
         target_scatter=(Y**2).sum(axis=0),
         mean=mean,
         target_mean=target_mean,
         weight=weight,
         intercept=intercept,
-        floor=1e-10 * float(values.sum()),
+        floor=RELATIVE_FLOOR * float(values.sum()),
+        residual=residual,
         solver="kernel",
         seconds=time.perf_counter() - start,
     )
 
 
-def _dual_eigenvectors(gram: Array) -> tuple[Array, Array]:
-    values, vectors = linalg.eigh(gram, driver="evd", check_finite=False)
-    kept = values > len(values) * 1.2e-16 * max(values[-1], 0)
-    return values[kept], vectors[:, kept]
+def _eigenvectors(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues, negative rounding errors taken for the zeros they are, and eigenvectors."""
+    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+    return np.maximum(values, 0), vectors
+
+
+def _more_than_rounding(values: Array) -> NDArray[np.bool_]:
+    return values > len(values) * 2 * UNIT * values.max(initial=0.0)
+
+
+def _svd(Z: Array):
+    try:
+        return linalg.svd(Z, full_matrices=False, check_finite=False)
+    except linalg.LinAlgError:  # divide and conquer rarely fails to converge; QR does not
+        return linalg.svd(Z, full_matrices=False, check_finite=False, lapack_driver="gesvd")
 
 
 def advice(largest: float, mu: float, needed: float, scale: float) -> str:

@@ -30,3 +30,8 @@ def by_gcv(spectrum: Spectrum, scale: float) -> float:
     errors = spectrum.gcv_errors(alphas * scale)
     # Ties (a constant target) go to the largest alpha: the simplest model.
     return float(alphas[np.flatnonzero(errors <= errors.min())[-1]])
+
+
+def at_floor(alpha: float, spectrum: Spectrum, scale: float) -> bool:
+    """Whether rounding alone kept alpha from being smaller."""
+    return alpha * scale < spectrum.floor * 10 ** (1 / STEPS_PER_DECADE)

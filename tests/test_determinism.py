@@ -1,0 +1,67 @@
+"""The same seed gives the same model: bit for bit in a rerun, to rounding with other threads."""
+
+import numpy as np
+import pytest
+
+import randspan as rs
+from randspan.features import Features
+from table import FAMILIES
+
+
+def data(n=6000, d=8):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=n)
+
+
+def fit(family="fourier", k=150, **params):
+    X, y = data()
+    return rs.SpanRegressor(family, k, random_state=0, **params).fit(X, y)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_rerun_is_bit_identical(name, dtype):
+    X, _ = data()
+    a, b = fit(FAMILIES[name], dtype=dtype), fit(FAMILIES[name], dtype=dtype)
+    assert np.array_equal(a.functions_(X[:50]), b.functions_(X[:50]))
+    assert np.array_equal(a.predict(X), b.predict(X))
+
+
+def blocks_of(step):
+    return lambda self: [slice(s, min(s + step, len(self))) for s in range(0, len(self), step)]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-6), ("float32", 1e-3)])
+@pytest.mark.parametrize("family", ["fourier", "stumps", "units"])
+def test_threads_and_blocks_change_only_rounding(dtype, tolerance, family, monkeypatch):
+    """The figure for float32 is printed; the documentation quotes it."""
+    X, _ = data()
+    reference = fit(family, dtype=dtype).predict(X)
+    scale = np.abs(reference).max()
+    worst = 0.0
+    for n_jobs in (1, 2, 3, -1):
+        other = fit(family, dtype=dtype, n_jobs=n_jobs).predict(X)
+        worst = max(worst, np.abs(other - reference).max() / scale)
+    for step in (300, 999, 6000):
+        monkeypatch.setattr(Features, "blocks", blocks_of(step))
+        other = fit(family, dtype=dtype).predict(X)
+        worst = max(worst, np.abs(other - reference).max() / scale)
+    print(f"{family} {dtype}: largest relative difference {worst:.1e}")
+    assert worst < tolerance
+
+
+def test_draws_do_not_see_threads_or_blocks(monkeypatch):
+    reference = fit(rs.Fourier(sampling="orthogonal"), n_jobs=1).functions_.frequencies
+    monkeypatch.setattr(Features, "blocks", blocks_of(300))
+    for n_jobs in (1, 2):
+        other = fit(rs.Fourier(sampling="orthogonal"), n_jobs=n_jobs).functions_.frequencies
+        assert np.array_equal(other, reference)
+
+
+def test_a_few_rows_are_predicted_alike_alone_and_together():
+    X, _ = data()
+    model = fit()
+    together = model.predict(X[:200])
+    alone = np.array([model.predict(X[i : i + 1])[0] for i in range(200)])
+    np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-12)

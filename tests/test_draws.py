@@ -1,0 +1,175 @@
+"""A draw is nested, counter-based, and the same everywhere."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import randspan as rs
+from randspan.families import randomness
+from randspan.families.frequencies import HadamardFrequencies, orthogonal, sobol
+from randspan.families.sample import Reservoir
+from randspan.families.spectra import LAWS
+from table import FAMILIES
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("small", "large"), [(2, 4), (10, 64), (100, 350)])
+def test_a_larger_draw_starts_with_the_smaller_one(name, small, large, rng):
+    X = rng.normal(size=(30, 5))
+    few = FAMILIES[name].draw(X, small, 7)
+    many = FAMILIES[name].draw(X, large, 7)
+    # Bit for bit in what was drawn; the product of a row with a function may round differently
+    # when the matrix is wider.
+    np.testing.assert_allclose(
+        few(X), many(X)[:, : few.n_columns], rtol=1e-12, atol=1e-12, err_msg=name
+    )
+
+
+def test_drawn_numbers_repeat_bit_for_bit(rng):
+    X = rng.normal(size=(30, 70))
+    for sampling in ("iid", "orthogonal", "qmc"):
+        few = rs.Fourier(sampling=sampling).draw(X, 100, 3)
+        many = rs.Fourier(sampling=sampling).draw(X, 300, 3)
+        assert np.array_equal(few.frequencies, many.frequencies[:100]), sampling
+        assert np.array_equal(few.phases, many.phases[:100])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_another_seed_is_another_draw(name, rng):
+    X = rng.normal(size=(30, 5))
+    one, two = FAMILIES[name].draw(X, 10, 1), FAMILIES[name].draw(X, 10, 2)
+    assert not np.allclose(one(X), two(X))
+
+
+def test_another_process_draws_the_same_bits():
+    code = (
+        "import numpy as np, randspan as rs;"
+        "X = np.arange(12.0).reshape(4, 3);"
+        "f = rs.Fourier(sampling='orthogonal') + rs.Units('tanh');"
+        "print(f.draw(X, 40, 11).parts[0].frequencies.tobytes().hex())"
+    )
+    here = {}
+    exec(code.replace("print(", "here = ("), here)
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert there.stdout.strip() == here["here"]
+
+
+@pytest.mark.parametrize("name", [n for n in FAMILIES if n != "fourier-sampler"])
+def test_pickling_keeps_functions(name, rng):
+    X = rng.normal(size=(10, 4))
+    functions = FAMILIES[name].draw(X, 20, 0)
+    assert np.array_equal(pickle.loads(pickle.dumps(functions))(X), functions(X))
+
+
+def test_every_kind_of_random_state(rng):
+    X = rng.normal(size=(5, 2))
+    draw = rs.Fourier(gamma=1.0).draw
+    assert np.array_equal(
+        draw(X, 4, 3).frequencies, draw(X, 4, np.random.RandomState(3)).frequencies
+    )
+    generator = np.random.default_rng(0)
+    assert not np.array_equal(draw(X, 4, generator).frequencies, draw(X, 4, generator).frequencies)
+    assert not np.array_equal(draw(X, 4, None).frequencies, draw(X, 4, None).frequencies)
+
+
+def test_uniforms_and_normals_follow_their_laws():
+    u = randomness.uniforms(5, "test", 20_000, 3)
+    assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-3
+    z = randomness.normals(5, "test", 20_000, 3)
+    assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
+    # Neighbours in either direction, other streams and other seeds are uncorrelated: |r|√n is
+    # normal, and 4.5 has a probability of 7e-6.
+    other = randomness.normals(5, "another", 20_000, 3)
+    next_seed = randomness.normals(6, "test", 20_000, 3)
+    pairs = [(z[1:, 0], z[:-1, 0]), (z[:, 0], z[:, 1]), (z[:, 0], other[:, 0])]
+    for a, b in [*pairs, (z[:, 0], next_seed[:, 0])]:
+        assert abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) < 4.5
+
+
+def test_a_samplers_generators_are_independent_of_each_other_and_of_the_table():
+    first = np.array([randomness.generator(0, "s", i).normal() for i in range(4000)])
+    assert stats.kstest(first, "norm").pvalue > 1e-3
+    assert len(np.unique(first)) == len(first)
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) * np.sqrt(len(first)) < 4.5
+
+
+def test_orthogonal_frequencies_are_orthogonal_within_blocks_and_keep_their_lengths():
+    d, law = 100, LAWS["gaussian"]
+    frequencies = orthogonal(law, d, 250, 0)
+    directions = frequencies / np.linalg.norm(frequencies, axis=1, keepdims=True)
+    for start in (0, 100, 200):
+        block = directions[start : start + 100]
+        np.testing.assert_allclose(block @ block.T, np.eye(len(block)), atol=1e-12)
+    squares = (orthogonal(law, 5, 5000, 1) ** 2).sum(axis=1)
+    assert stats.kstest(squares, stats.chi2(5).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_structured_frequencies_equal_their_dense_matrix_and_are_normal(d):
+    """The fast products against the matrices written out, and each frequency N(0, I)."""
+    from scipy.linalg import hadamard
+
+    from randspan.families.rows import as_rows
+
+    drawn = HadamardFrequencies.draw(LAWS["gaussian"], d, 4000, 9)
+    size = drawn.signs.shape[1]
+    H = hadamard(size)
+    dense = []
+    for b in range(len(drawn.signs)):
+        permuted = (H * drawn.signs[b])[drawn.permutations[b]]
+        dense.append(drawn.scales[b][:, None] * (H @ (drawn.gains[b][:, None] * permuted)))
+    dense = np.concatenate(dense)[:4000, :d]
+    X = np.random.default_rng(0).normal(size=(37, d))
+    np.testing.assert_allclose(drawn.project(as_rows(X), np.ones(d)), X @ dense.T, atol=1e-10)
+    # One coordinate of one frequency a block: independent, and standard normal.
+    single = dense[::size, 0]
+    assert stats.kstest(single, "norm").pvalue > 1e-3
+
+
+def test_sobol_points_are_uniform_over_seeds():
+    firsts = np.array([sobol(3, 8, seed)[5] for seed in range(2000)])
+    for column in firsts.T:
+        assert stats.kstest(column, "uniform").pvalue > 1e-3
+    with pytest.raises(ValueError, match="orthogonal"):
+        sobol(30_000, 4, 0)
+
+
+def test_a_reservoir_does_not_depend_on_blocks(rng):
+    X, weights = rng.normal(size=(20_000, 3)), rng.exponential(size=20_000)
+    whole, pieces = Reservoir(500, 4), Reservoir(500, 4)
+    whole.add(X, weights)
+    for start in range(0, len(X), 777):
+        pieces.add(X[start : start + 777], weights[start : start + 777])
+    a, b = whole.sample(None, None), pieces.sample(None, None)
+    assert np.array_equal(a.rows.values, b.rows.values)
+    assert np.array_equal(a.lower, X.min(axis=0))
+    assert np.array_equal(b.upper, X.max(axis=0))
+    assert not a.complete
+
+
+def test_a_reservoir_favours_heavy_rows():
+    """A row of weight 9 comes before one of weight 1 nine times out of ten."""
+    X = np.array([[0.0], [1.0]])
+    first = []
+    for seed in range(2000):
+        reservoir = Reservoir(1, seed)
+        reservoir.add(X, np.array([9.0, 1.0]))
+        first.append(reservoir.sample(None, None).rows.values[0, 0])
+    error = np.sqrt(0.9 * 0.1 / 2000)
+    assert abs(np.mean(first) - 0.1) < 4 * error
+
+
+def test_rows_of_weight_zero_do_not_exist(rng):
+    X = rng.normal(size=(50, 2))
+    X[0] = 1e9
+    weights = np.ones(50)
+    weights[0] = 0
+    reservoir = Reservoir(100, 0)
+    reservoir.add(X, weights)
+    sample = reservoir.sample(None, None)
+    assert len(sample.rows) == 49
+    assert sample.upper.max() < 10

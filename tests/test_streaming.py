@@ -1,0 +1,300 @@
+"""Given the frame, blocks, forgetting and merging are exact."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+
+import randspan as rs
+from table import FAMILIES
+
+TOLERANCE = 1e-6  # relative, in float64
+
+
+def data(n=400, d=5, seed=0, sparse_rows=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.uniform(size=(n, d)) < 0.4 if sparse_rows else 1)
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, -1] + 0.3 * rng.normal(size=n)
+    X = sparse.csr_array(X) if sparse_rows else X
+    return X, y, rng.uniform(0.5, 2, size=n)
+
+
+def part(array, rows):
+    return None if array is None else array[rows]
+
+
+def assert_same(a, b, X):
+    """Equal predictions, relative to their size; and the same alpha on the way."""
+    expected = b.predict(X)
+    error = np.abs(a.predict(X) - expected).max() / np.abs(expected).max()
+    assert error < TOLERANCE, error
+    assert a.alpha_ == b.alpha_
+    assert a.gcv_error_ == pytest.approx(b.gcv_error_, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_blocks_in_any_order_equal_one_fit(name, weighted, sparse_rows):
+    X, y, w = data(sparse_rows=sparse_rows)
+    w = w if weighted else None
+    whole = rs.SpanRegressor(FAMILIES[name], n_components=60, dtype="float64", random_state=0)
+    whole.fit(X, y, w)
+    streamed = rs.SpanRegressor(dtype="float64", frame=whole.frame_)
+    order = np.random.default_rng(1).permutation(400)
+    for rows in np.split(order, [1, 3, 60, 200, 350]):
+        streamed.partial_fit(X[rows], y[rows], part(w, rows))
+    assert_same(streamed, whole, X)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-4, atol=1e-6)
+
+
+@given(
+    cuts=st.lists(st.integers(1, 199), max_size=8),
+    seed=st.integers(0, 1000),
+    k=st.sampled_from([5, 40, 300]),
+    alpha=st.sampled_from(["auto", 1e-3, 1.0]),
+    weighted=st.booleans(),
+)
+@settings(deadline=None, max_examples=30)
+def test_any_split_equals_one_fit(cuts, seed, k, alpha, weighted):
+    """Also with more functions than rows, where one fit takes the dual and a stream cannot."""
+    X, y, w = data(200, seed=seed)
+    w = w / w.mean() if weighted else None
+    whole = rs.SpanRegressor(n_components=k, alpha=alpha, dtype="float64", random_state=seed)
+    whole.fit(X, y, w)
+    streamed = clone(whole).set_params(frame=whole.frame_)
+    for rows in np.split(np.arange(200), sorted(set(cuts))):
+        streamed.partial_fit(X[rows], y[rows], part(w, rows))
+    assert_same(streamed, whole, X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize("alpha", ["auto", 0.01])
+@pytest.mark.parametrize("k", [50, 600])
+def test_forget_undoes_partial_fit(weighted, sparse_rows, alpha, k):
+    X, y, w = data(sparse_rows=sparse_rows)
+    w = w / w.mean() if weighted else None
+    old, new = np.arange(250), np.arange(250, 400)
+    kept = rs.SpanRegressor(n_components=k, alpha=alpha, dtype="float64", random_state=0)
+    kept.fit(X[old], y[old], part(w, old))
+    both = clone(kept).set_params(frame=kept.frame_)
+    both.partial_fit(X, y, w)
+    before = both.predict(X)
+    both.forget(X[new[:70]], y[new[:70]], part(w, new[:70]))
+    both.forget(X[new[70:]], y[new[70:]], part(w, new[70:]))
+    assert_same(both, kept, X)
+    both.partial_fit(X[new], y[new], part(w, new))
+    np.testing.assert_allclose(both.predict(X), before, atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize("solver", ["auto", "qr", "dual"])
+def test_merge_equals_the_joint_fit(weighted, sparse_rows, solver):
+    X, y, w = data(sparse_rows=sparse_rows)
+    w = w if weighted else None
+    joint = rs.SpanRegressor(n_components=50, dtype="float64", solver=solver, random_state=0)
+    joint.fit(X, y, w)
+    shares = np.array_split(np.arange(400), 3)
+    models = [
+        clone(joint).set_params(frame=joint.frame_).fit(X[rows], y[rows], part(w, rows))
+        for rows in shares
+    ]
+    merged = models[0].merge(models[1]).merge(models[2])
+    assert_same(merged, joint, X)
+
+
+def test_small_fits_merge_and_forget_too():
+    """Fewer rows than functions: fitted in the dual, continued in moments."""
+    X, y, _ = data(90)
+    joint = rs.SpanRegressor(n_components=200, dtype="float64", random_state=0).fit(X, y)
+    assert joint.solution_.solver == "dual"
+    parts = [
+        clone(joint).set_params(frame=joint.frame_).fit(X[rows], y[rows])
+        for rows in (slice(0, 40), slice(40, 90))
+    ]
+    assert_same(parts[0].merge(parts[1]), joint, X)
+    assert_same(parts[0].forget(X[:10], y[:10]).partial_fit(X[:10], y[:10]), joint, X)
+
+
+def test_partial_fit_continues_a_fit():
+    X, y, _ = data()
+    model = rs.SpanRegressor(n_components=50, dtype="float64", random_state=0).fit(X[:300], y[:300])
+    model.partial_fit(X[300:], y[300:])
+    whole = clone(model).set_params(frame=model.frame_).fit(X, y)
+    assert_same(model, whole, X)
+
+
+def test_partial_fit_continues_an_ill_conditioned_fit(rng):
+    """A fit that needed the orthogonal factor goes on with it."""
+    X = rng.normal(size=(300, 2))
+    X = np.column_stack([X, X[:, 0] + 1e-8 * rng.normal(size=300)])
+    y = X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=300)
+    model = rs.SpanRegressor(rs.Units("tanh", direct=True), n_components=1, alpha=0, random_state=0)
+    model.fit(X[:200], y[:200])
+    assert model.solution_.solver == "qr"
+    model.partial_fit(X[200:250], y[200:250]).partial_fit(X[250:], y[250:])
+    whole = clone(model).set_params(frame=model.frame_).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6)
+    with pytest.raises(ValueError, match="orthogonal factor"):
+        model.forget(X[:5], y[:5])
+
+
+def test_default_parameters_stream():
+    X, y, _ = data(1000)
+    model = rs.SpanRegressor(random_state=0)
+    for s in range(0, 1000, 200):
+        model.partial_fit(X[s : s + 200], y[s : s + 200])
+    assert model.score(X, y) > 0.85
+    classifier = rs.SpanClassifier(random_state=0)
+    for s in range(0, 1000, 200):
+        classifier.partial_fit(X[s : s + 200], y[s : s + 200] > 0)
+    assert classifier.score(X, y > 0) > 0.85
+
+
+@pytest.mark.parametrize("labels", [[False, True], ["a", "b", "c"], [3, 1, 2, 0]])
+def test_classifiers_stream_forget_and_merge(labels):
+    X, y, w = data()
+    cuts = np.quantile(y, np.linspace(0, 1, len(labels) + 1)[1:-1])
+    labels = np.array(labels)[np.searchsorted(cuts, y)]
+    whole = rs.SpanClassifier(n_components=50, dtype="float64", random_state=0).fit(X, labels, w)
+    streamed = rs.SpanClassifier(dtype="float64", frame=whole.frame_)
+    first = np.flatnonzero(labels == labels[0])[:5]  # one class only: the others are named
+    streamed.partial_fit(X[first], labels[first], classes=np.unique(labels), sample_weight=w[first])
+    rest = np.setdiff1d(np.arange(400), first)
+    other = rs.SpanClassifier(dtype="float64", frame=whole.frame_)
+    other.partial_fit(X[rest], labels[rest], np.unique(labels), w[rest])
+    streamed.merge(other)
+    np.testing.assert_allclose(streamed.decision_function(X), whole.decision_function(X), atol=1e-6)
+    assert np.array_equal(streamed.predict(X), whole.predict(X))
+    streamed.forget(X[rest], labels[rest], w[rest])
+    streamed.partial_fit(X[rest], labels[rest], sample_weight=w[rest])
+    np.testing.assert_allclose(streamed.decision_function(X), whole.decision_function(X), atol=1e-6)
+
+
+def test_a_frame_read_in_a_streaming_pass_equals_that_of_fit():
+    X, y, w = data(30_000, d=2)
+    for family in ("fourier", rs.Stumps("quantile"), rs.Bumps()):
+        for weights in (None, w):
+            whole = rs.SpanRegressor(family, n_components=20, random_state=3).fit(X, y, weights)
+            blocks = (
+                (X[s : s + 4097], part(weights, slice(s, s + 4097))) for s in range(0, 30_000, 4097)
+            )
+            frame = rs.Frame.read(blocks, family, 20, random_state=3)
+            np.testing.assert_allclose(frame.centre, whole.frame_.centre, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(frame.scale, whole.frame_.scale, rtol=1e-9)
+            model = rs.SpanRegressor(frame=frame, dtype="float64").fit(X, y, weights)
+            again = rs.SpanRegressor(frame=whole.frame_, dtype="float64").fit(X, y, weights)
+            np.testing.assert_allclose(model.predict(X[:99]), again.predict(X[:99]), rtol=1e-6)
+
+
+def test_solving_waits_until_somebody_asks(monkeypatch):
+    from randspan.estimators import fitting
+
+    calls = []
+    solve = fitting.solve
+    monkeypatch.setattr(fitting, "solve", lambda *a: calls.append(1) or solve(*a))
+    X, y, _ = data()
+    model = rs.SpanRegressor(n_components=20, random_state=0)
+    for s in range(0, 400, 40):
+        model.partial_fit(X[s : s + 40], y[s : s + 40])
+    assert not calls
+    model.predict(X)
+    model.predict(X)
+    assert len(calls) == 1
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def fitted(**params):
+    X, y, _ = data()
+    return rs.SpanRegressor(n_components=20, random_state=0, **params).fit(X, y), X, y
+
+
+def test_forget_refuses_what_cannot_have_been_there(rng):
+    model, X, y = fitted()
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="holds 400 rows"):
+        model.forget(np.vstack([X, X]), np.append(y, y))
+    with pytest.raises(ValueError, match="weight"):
+        model.forget(X, y, np.full(400, 2.0))
+    with pytest.raises(ValueError, match="cannot have been in the model"):
+        model.forget(X[:300], 100 * y[:300])
+    with pytest.raises(ValueError, match="cannot have been in the model"):
+        model.forget(np.repeat(X[:1], 300, axis=0) * np.linspace(-9, 9, 300)[:, None], y[:300])
+    assert np.array_equal(model.predict(X), before)
+
+
+def test_forgetting_everything_leaves_a_model_that_says_so():
+    model, X, y = fitted()
+    model.forget(X, y)
+    with pytest.raises(ValueError, match="no rows"):
+        model.predict(X)
+    model.partial_fit(X, y)
+    assert model.score(X, y) > 0.5
+
+
+def test_forgetting_almost_everything_is_refused_when_rounding_takes_over(rng):
+    X, y, _ = data(300)
+    model = rs.SpanRegressor(rs.Projections(), n_components=3, standardize=False, random_state=0)
+    model.partial_fit(X[:20] * 1e-7, y[:20])
+    model.partial_fit(X[20:] * 1e3, y[20:])
+    model.forget(X[20:] * 1e3, y[20:])
+    with pytest.raises(np.linalg.LinAlgError, match="fit the remaining rows anew"):
+        model.predict(X)
+
+
+def test_merge_refuses_other_frames_and_kinds():
+    model, X, y = fitted()
+    with pytest.raises(ValueError, match="different frames"):
+        model.merge(rs.SpanRegressor(n_components=20, random_state=1).fit(X, y))
+    with pytest.raises(ValueError, match="different frames"):
+        model.merge(rs.SpanRegressor(n_components=20, random_state=0).fit(X[:200], y[:200]))
+    with pytest.raises(TypeError, match="SpanClassifier"):
+        model.merge(rs.SpanClassifier(frame=model.frame_).fit(X, y > 0))
+    with pytest.raises(ValueError, match="1 and 2 target"):
+        model.merge(rs.SpanRegressor(frame=model.frame_).fit(X, np.column_stack([y, y])))
+    with pytest.raises(ValueError, match="same solver"):
+        rs.SpanRegressor(frame=model.frame_, solver="qr").fit(X, y).merge(model)
+    classes = rs.SpanClassifier(frame=model.frame_).fit(X, y > 0)
+    with pytest.raises(ValueError, match="different classes"):
+        classes.merge(rs.SpanClassifier(frame=model.frame_).fit(X, np.where(y > 0, "x", "y")))
+
+
+def test_frames_that_do_not_fit_are_refused():
+    model, X, y = fitted()
+    with pytest.raises(ValueError, match="5 columns, X has 4"):
+        rs.SpanRegressor(frame=model.frame_).fit(X[:, :4], y)
+    with pytest.raises(ValueError, match="leave family out"):
+        rs.SpanRegressor(rs.Stumps(), frame=model.frame_).fit(X, y)
+    with pytest.raises(TypeError, match="frame must be"):
+        rs.SpanRegressor(frame="mine").fit(X, y)
+    with pytest.raises(ValueError, match="no rows"):
+        rs.Frame.read([], "fourier", 10)
+
+
+def test_the_exact_machine_does_not_stream():
+    X, y, _ = data(50)
+    with pytest.raises(ValueError, match="finite n_components"):
+        rs.SpanRegressor(n_components=np.inf).partial_fit(X, y)
+    model = rs.SpanRegressor(n_components=np.inf).fit(X, y)
+    for method in (model.partial_fit, model.forget):
+        with pytest.raises(ValueError, match="exact kernel machine"):
+            method(X, y)
+
+
+def test_streams_must_keep_their_shape():
+    model, X, y = fitted()
+    with pytest.raises(ValueError, match="5 features"):
+        model.partial_fit(X[:, :3], y)
+    with pytest.raises(ValueError, match="one target"):
+        model.partial_fit(X, np.column_stack([y, y]))
+    classifier = rs.SpanClassifier(n_components=10).partial_fit(X, y > 0)
+    with pytest.raises(ValueError, match="not started with"):
+        classifier.partial_fit(X, np.arange(400) % 3)
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        classifier.partial_fit(X, y > 0, classes=[0, 1, 2])
