@@ -123,11 +123,17 @@ def test_the_measured_noise_bounds_float32_rounding(kind, blocks, rng):
         exact = Moments.of(Z.astype(np.float64), np.zeros((len(Z), 1)), None)
         total = Moments.zero(k, 1)
         for i, part in enumerate(np.split(Z, blocks)):
-            total += Moments.of(part.copy(), np.zeros((len(part), 1)), None, probe=i == 0)
-        error = np.linalg.norm(total.scatter - exact.scatter, 2)
+            known = None if i == 0 else total.rounding
+            total += Moments.of(part.copy(), np.zeros((len(part), 1)), None, known)
+        error = total.scatter - exact.scatter
+        if kind == "stumps":
+            # Equal products are rounded alike, which scales the scatter; what is left is noise.
+            error -= exact.scatter * (error * exact.scatter).sum() / (exact.scatter**2).sum()
+        error = np.linalg.norm(error, 2)
+        print(f"{kind}, {blocks} blocks, {k} functions: {error / total.noise:.2f} of the estimate")
         assert error < 2 * total.noise
         assert error > 0.02 * total.noise
-        assert exact.noise < 1e-6 * total.noise
+        assert exact.error < 1e-6 * total.error
 
 
 def test_a_factor_stays_small():

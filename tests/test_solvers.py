@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
@@ -358,3 +358,27 @@ def test_solvers_work_on_statistics_alone(rng):
             other.posterior.quadratic(z), one.posterior.quadratic(z), rtol=1e-8
         )
     assert by_gcv(paths[0], 6) == by_gcv(paths[1], 6)
+
+
+@pytest.mark.parametrize("k", [400, np.inf])
+def test_a_row_that_stands_twice_does_not_end_cross_validation(k, rng):
+    """With Σω in place of the number of distinct rows a residual of zero would win.
+
+    One freedom would be left over beside n, so that the interpolating model has a cross-validated
+    error of zero; weights above 1 do the same.
+    """
+    X = rng.normal(size=(200, 5))
+    y = np.sin(X[:, 0]) + rng.normal(size=200)
+    X[1], y[1] = X[0], y[0]
+    for weights in (None, np.full(200, 2.0)):
+        model = rs.SpanRegressor(n_components=k, dtype="float64", random_state=0)
+        model.fit(X, y, weights)
+        assert 0.5 < model.gcv_error_ < 3
+        assert model.alpha_ > 1e-2
+    streamed = rs.SpanRegressor(n_components=400, frame=model.frame_, dtype="float64")
+    streamed.partial_fit(X[:80], y[:80]).partial_fit(X[80:], y[80:])
+    fitted = clone_with(streamed).fit(X, y)
+    assert streamed.alpha_ == fitted.alpha_
+    assert streamed.gcv_error_ == pytest.approx(fitted.gcv_error_, rel=1e-6)
+    sparse_rows = clone_with(streamed).fit(sparse.csr_array(X), y)
+    assert sparse_rows.gcv_error_ == pytest.approx(fitted.gcv_error_, rel=1e-6)

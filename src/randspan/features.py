@@ -7,9 +7,11 @@ rows make a good block; who runs the blocks, and on how many threads, is the eng
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .families import Functions
 from .families.rows import Rows
@@ -46,6 +48,18 @@ class Features:
         """The standardised rows of one slice."""
         few = rows.stop - rows.start < FEW_ROWS
         return self.frame.rows(self.X[rows], np.float64 if few else self.dtype)
+
+    def keys(self, rows: slice) -> NDArray[np.uint64]:
+        """Fingerprints of the rows of one slice: equal rows have equal ones, dense or sparse."""
+        values: Any = self.X[rows].astype(np.float64)
+        generator = np.random.default_rng(0)
+        odd = generator.integers(2**63, size=values.shape[1], dtype=np.uint64) * np.uint64(2)
+        odd += np.uint64(1)
+        if sparse.issparse(values):
+            bits = (values.data + 0.0).view(np.uint64)
+            return sparse.csr_array((bits, values.indices, values.indptr), values.shape) @ odd
+        # Adding zero turns -0.0 into 0.0, which compares equal and must look equal.
+        return (np.ascontiguousarray(values + 0.0).view(np.uint64) * odd).sum(axis=1)
 
     def block(self, rows: slice) -> NDArray:
         """The rows of Z in one slice."""

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+Keys = NDArray[np.uint64]
+NO_KEYS: Keys = np.empty(0, dtype=np.uint64)
+
 UNIT = float(np.finfo(np.float64).eps) / 2
 
 
@@ -25,9 +28,10 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 class Moments:
     """n, Σω, means, Σω(z-z̄)(z-z̄)', Σω(z-z̄)(y-ȳ)', Σω(y-ȳ)² of features z and targets y.
 
-    ``rounding`` is the norm of the rounding errors in the scatter as a share of its trace, measured
-    where features are float32. ``peak`` is the largest trace the scatter ever had, because what was
-    forgotten leaves its rounding errors behind.
+    ``noise`` is about how large the rounding errors of float32 features are in the scatter, as a
+    matrix norm; ``rounding`` is that of one block as a share of its trace. ``peak`` is the largest
+    trace the scatter ever had: what was forgotten leaves its rounding errors behind. ``keys`` are
+    fingerprints of the rows as long as they are fewer than functions: see `counted`.
     """
 
     rows: int
@@ -37,12 +41,21 @@ class Moments:
     scatter: NDArray
     cross: NDArray
     target_scatter: Array
+    noise: float = 0.0
     rounding: float = 0.0
     peak: float = 0.0
+    keys: Keys | None = None
 
     @classmethod
-    def of(cls, Z: NDArray, Y: Array, weights: Array | None, probe: bool = False) -> Moments:
-        """The moments of one block; Z is overwritten. ``probe`` measures the rounding errors."""
+    def of(
+        cls,
+        Z: NDArray,
+        Y: Array,
+        weights: Array | None,
+        rounding: float | None = None,
+        keys: Keys | None = None,
+    ) -> Moments:
+        """The moments of one block; Z is overwritten. ``rounding`` is measured if None."""
         weight = float(len(Z)) if weights is None else float(weights.sum())
         if weight <= 0:
             return cls.zero(Z.shape[1], Y.shape[1])
@@ -56,6 +69,9 @@ class Moments:
             Z *= root.astype(Z.dtype)
             Y = Y * root
         scatter = Z.T @ Z  # numpy sees the symmetry and calls SYRK
+        trace = float(np.trace(scatter, dtype=np.float64))
+        if rounding is None:
+            rounding = _rounding(Z, scatter)
         return cls(
             rows=len(Z),
             weight=weight,
@@ -64,8 +80,10 @@ class Moments:
             scatter=scatter,
             cross=(Z.T @ Y.astype(Z.dtype)).astype(np.float64),
             target_scatter=(Y**2).sum(axis=0),
-            rounding=_rounding(Z, scatter) if probe else 0.0,
-            peak=float(np.trace(scatter, dtype=np.float64)),
+            noise=rounding * trace,
+            rounding=rounding,
+            peak=trace,
+            keys=_alive(keys, weights),
         )
 
     @classmethod
@@ -79,6 +97,7 @@ class Moments:
             scatter=np.zeros((n_functions, n_functions)),
             cross=np.zeros((n_functions, n_targets)),
             target_scatter=np.zeros(n_targets),
+            keys=NO_KEYS,
         )
 
     def __iadd__(self, other: Moments) -> Moments:
@@ -119,10 +138,14 @@ class Moments:
             self.scatter += np.outer(spread * step, step)
         self.cross += sign * other.cross + spread * np.outer(step, target_step)
         self.target_scatter += sign * other.target_scatter + spread * target_step**2
+        self.keys = _joined(self.keys, other.keys, sign, self.n_functions)
         self.mean += share * step
         self.target_mean += share * target_step
         self.rows += sign * other.rows
         self.weight = weight
+        # Errors of different blocks are independent where they matter. (Those of equal products,
+        # as stumps have them, are not, but point where the scatter itself is large.)
+        self.noise = float(np.hypot(self.noise, other.noise))
         self.rounding = max(self.rounding, other.rounding)
         self.peak = max(self.peak, other.peak, self.trace)
         return self
@@ -136,9 +159,14 @@ class Moments:
         return float(np.trace(self.scatter))
 
     @property
-    def noise(self) -> float:
-        """About how large the rounding errors in the scatter are, as a matrix norm."""
-        return (self.rounding + UNIT) * self.peak
+    def counted(self) -> float:
+        """Σω, or the number of distinct rows where they are fewer than functions."""
+        return _counted(self)
+
+    @property
+    def error(self) -> float:
+        """About how large all rounding errors in the scatter are: the blocks', and the sums'."""
+        return self.noise + UNIT * self.peak
 
     def about_origin(self) -> Moments:
         """The same sums taken about zero instead of the means, for models without intercept."""
@@ -150,7 +178,9 @@ class Moments:
             scatter=self.scatter + self.weight * np.outer(self.mean, self.mean),
             cross=self.cross + self.weight * np.outer(self.mean, self.target_mean),
             target_scatter=self.target_scatter + self.weight * self.target_mean**2,
+            noise=self.noise,
             rounding=self.rounding,
+            keys=self.keys,
             peak=self.peak + self.weight * float(self.mean @ self.mean),
         )
 
@@ -163,29 +193,45 @@ class Factor:
     weight: float
     root: Array
     n_targets: int
+    keys: Keys | None = None
+    rounding: float = 0.0
 
     @classmethod
-    def of(cls, Z: NDArray, Y: Array, weights: Array | None, probe: bool = False) -> Factor:
-        """The factor of one block: its rows, weighted. There is no rounding to ``probe``."""
+    def of(
+        cls,
+        Z: NDArray,
+        Y: Array,
+        weights: Array | None,
+        rounding: float | None = None,
+        keys: Keys | None = None,
+    ) -> Factor:
+        """The factor of one block: its rows, weighted. There are no products to round."""
         root = np.column_stack([np.ones(len(Z)), Z, Y])
         if weights is not None:
             root *= np.sqrt(weights)[:, None]
         weight = float(len(Z)) if weights is None else float(weights.sum())
-        return cls(len(Z), weight, root, Y.shape[1])
+        return cls(len(Z), weight, root, Y.shape[1], _alive(keys, weights))
 
     @classmethod
     def zero(cls, n_functions: int, n_targets: int) -> Factor:
-        return cls(0, 0.0, np.zeros((0, 1 + n_functions + n_targets)), n_targets)
+        return cls(0, 0.0, np.zeros((0, 1 + n_functions + n_targets)), n_targets, NO_KEYS)
 
     def __add__(self, other: Factor) -> Factor:
         root = np.vstack([self.root, other.root])
         if len(root) > 2 * root.shape[1]:
             root = np.asarray(np.linalg.qr(root, mode="r"))
-        return Factor(self.rows + other.rows, self.weight + other.weight, root, self.n_targets)
+        rows, weight = self.rows + other.rows, self.weight + other.weight
+        keys = _joined(self.keys, other.keys, +1, self.n_functions)
+        return Factor(rows, weight, root, self.n_targets, keys)
 
     @property
     def n_functions(self) -> int:
         return self.root.shape[1] - 1 - self.n_targets
+
+    @property
+    def counted(self) -> float:
+        """Σω, or the number of distinct rows where they are fewer than functions."""
+        return _counted(self)
 
     @property
     def trace(self) -> float:
@@ -219,6 +265,7 @@ class Factor:
             cross=Z.T @ Y,
             target_scatter=(Y**2).sum(axis=0),
             peak=float(np.trace(scatter)),
+            keys=self.keys,
         )
 
 
@@ -241,3 +288,33 @@ def _rounding(Z: NDArray, scatter: NDArray) -> float:
         if norm == 0:
             break
     return norm / trace
+
+
+def _counted(statistics: Moments | Factor) -> float:
+    """What degrees of freedom are compared with: Σω, or the number of distinct rows.
+
+    With fewer rows than functions a model can pass through every point; it then has as many
+    freedoms as there are points, and no more for points that stand twice or weigh more.
+    """
+    if statistics.rows > statistics.n_functions:
+        return statistics.weight
+    if statistics.keys is None:
+        return float(statistics.rows)
+    return float(len(np.unique(statistics.keys)))
+
+
+def _alive(keys: Keys | None, weights: Array | None) -> Keys | None:
+    return keys if keys is None or weights is None else keys[weights > 0]
+
+
+def _joined(keys: Keys | None, others: Keys | None, sign: int, most: int) -> Keys | None:
+    """The fingerprints of both, or of the first without the second; None where too many."""
+    if keys is None or others is None:
+        return None
+    if sign > 0:
+        return np.concatenate([keys, others]) if len(keys) + len(others) <= most else None
+    found, counts = np.unique(keys, return_counts=True)
+    gone, gone_counts = np.unique(others, return_counts=True)
+    known = np.isin(gone, found)
+    counts[np.searchsorted(found, gone[known])] -= gone_counts[known]
+    return np.repeat(found, np.maximum(counts, 0))

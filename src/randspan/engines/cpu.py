@@ -40,13 +40,16 @@ def accumulate(
 ) -> Statistics:
     """The sum of ``kind.of(Z, Y, weights)`` over all blocks of ``features``."""
     blocks = features.blocks()
+    few = len(features) <= features.n_columns
 
     def run(mine: list[slice]) -> Statistics:
         total = None
         for rows in mine:
             Z, Y = features.block(rows), targets(rows)
-            # One block of each thread tells how much rounding the products cost.
-            block = kind.of(Z, Y, None if weights is None else weights[rows], probe=total is None)
+            # The first block of each thread tells how much rounding the products cost.
+            known = None if total is None else total.rounding
+            keys = features.keys(rows) if few else None
+            block = kind.of(Z, Y, None if weights is None else weights[rows], known, keys)
             if total is None:
                 total = kind.zero(features.n_columns, Y.shape[1])
             total += block

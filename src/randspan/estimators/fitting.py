@@ -9,7 +9,7 @@ place of float32 ones, and then an orthogonal factor the place of moments.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -113,14 +113,16 @@ def _fit_kernel_machine(frame: Frame, X, targets, weights, settings: Settings) -
     n = X.shape[0]
     check_memory(n)
     train = frame.rows(X.copy(), np.float64)
-    gram = frame.family.closed_form(train, train)
+    functions = KernelColumns(frame.family, frame.n_features, n, train)
+    gram, Y = functions.evaluate(train), targets(slice(0, n))
+    keys = Features(frame, functions, X, np.dtype(np.float64)).keys(slice(0, n))
+    counted = len(np.unique(keys if weights is None else keys[weights > 0]))
     with cpu.blas_threads(settings.n_jobs, n):
-        path = spectrum.from_kernel(gram, targets(slice(0, n)), weights, settings.intercept)
+        path = spectrum.from_kernel(gram, Y, weights, counted, settings.intercept)
     solution = _on_path(path, 1.0, settings, "infinitely many functions: the exact kernel machine")
-    shares = np.zeros(n)
     if settings.intercept:
         shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-    functions = KernelColumns(frame.family, frame.n_features, n, train, shares, solution.mean)
+        functions = replace(functions, shares=shares, means=solution.mean)
     return State(frame, functions, None, solution, np.dtype(np.float64))
 
 
@@ -155,7 +157,7 @@ def _solve_moments(moments: Moments, scale: float, settings: Settings, why: str)
     if settings.alpha == "auto":
         alpha = tuning_alpha.by_gcv(path, scale)
         reason = "alpha by cross-validation from the eigenvectors of the moments" + why
-        if moments.rounding and tuning_alpha.at_floor(alpha, path, scale):
+        if moments.noise and tuning_alpha.at_floor(alpha, path, scale):
             reason += FLOOR_REACHED
         return path.solution(alpha, scale, reason)
     needed = cholesky.smallest_trusted(moments)

@@ -16,12 +16,12 @@ from ..families.rows import Rows
 class KernelColumns(Functions):
     """k(x, x_1), …, k(x, x_n) in the closed form of a family's kernel.
 
-    ``shares`` s are ω/Σω, or zero where nothing is centred; ``means`` are Σ_j s_j k(x_i, x_j).
+    ``shares`` s are ω/Σω and ``means`` Σ_j s_j k(x_i, x_j), where an intercept wants centring.
     """
 
     train: Rows
-    shares: NDArray[np.float64]
-    means: NDArray[np.float64]
+    shares: NDArray[np.float64] | None = None
+    means: NDArray[np.float64] | None = None
 
     @property
     def n_columns(self) -> int:
@@ -38,6 +38,8 @@ class KernelColumns(Functions):
         """
         parts = [rows[s : s + 256] for s in range(0, len(rows), 256)]
         own = np.concatenate([np.diagonal(self.family.closed_form(p, p)) for p in parts])
+        if self.shares is None or self.means is None:
+            return columns, own
         mean, grand_mean = columns @ self.shares, float(self.shares @ self.means)
         centred = columns - self.means - (mean - grand_mean)[:, None]
         return centred, own - 2 * mean + grand_mean

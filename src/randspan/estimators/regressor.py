@@ -27,8 +27,9 @@ class SpanRegressor(RegressorMixin, SpanModel):
     loss : {"squared"}, default="squared"
     alpha : "auto" or float, default="auto"
         The ridge, in the scale of kernel ridge regression: it keeps its meaning when
-        ``n_components`` changes. "auto" minimises `gcv_error_`. 0 is minimum-norm least squares
-        (with float64 features).
+        ``n_components`` changes. "auto" minimises `gcv_error_`, which reads sample weights as
+        counts of rows (scale weights that are no counts to a mean of 1). 0 is minimum-norm least
+        squares (with float64 features).
     fit_intercept : bool, default=True
         The intercept b is not penalised.
     standardize : bool, default=True
@@ -57,7 +58,8 @@ class SpanRegressor(RegressorMixin, SpanModel):
     intercept_ : float or ndarray of shape (n_targets,)
     alpha_ : float
     gcv_error_ : float
-        Mean squared error on new rows by generalised cross-validation, (RSS/Σω)/(1 - df/Σω)².
+        Mean squared error on new rows by generalised cross-validation, (RSS/Σω)/(1 - df/Σω)²;
+        with fewer rows than functions df is compared with the number of distinct rows.
     n_components_ : int or inf
     functions_ : Functions
         The drawn functions, of standardised rows.
@@ -176,7 +178,6 @@ class SpanRegressor(RegressorMixin, SpanModel):
             reset=first,
             ensure_min_samples=min_rows,
         )
-        y = np.asarray(y, dtype=np.float64)
         if not first and (y.ndim == 1, y.size // max(len(y), 1)) != (self._flat, self._n_targets):
             raise ValueError(
                 f"y has shape {y.shape}; the model was started with "
@@ -190,7 +191,7 @@ class SpanRegressor(RegressorMixin, SpanModel):
 
     def _targets(self, y):
         columns = y.reshape(len(y), -1)
-        return lambda rows: columns[rows]
+        return lambda rows: columns[rows].astype(np.float64, copy=False)
 
     def _shaped(self, values):
         return values[:, 0] if self._flat else values

@@ -49,6 +49,7 @@ def solve(moments: Moments, alpha: float, scale: float, intercept: bool, reason:
         mean=moments.mean,
         alpha=alpha,
         weight=moments.weight,
+        counted=moments.counted,
         degrees_of_freedom=degrees + intercept,
         residual_sum=np.maximum(moments.target_scatter - explained, 0),
         target_scatter=moments.target_scatter,
@@ -73,4 +74,4 @@ class CholeskyPosterior(Posterior):
 
 def smallest_trusted(moments: Moments) -> float:
     """The eigenvalue of Z̃'Z̃ + μI below which rounding errors of the moments reach predictions."""
-    return moments.noise / (TOLERANCE_32 if moments.rounding else TOLERANCE_64)
+    return moments.error / (TOLERANCE_32 if moments.noise else TOLERANCE_64)

@@ -40,7 +40,7 @@ class Solution:
     residual_sum, target_scatter : ndarray of shape (n_targets,)
         Σω(y - f)² and Σω(y - ȳ)² on the training rows.
     gcv_error : float
-        (RSS/Σω)/(1 - df/Σω)², averaged over targets: a mean squared error on new rows.
+        (RSS/Σω)/(1 - df/Σω)², averaged over targets: a mean squared error on new rows (see `gcv`).
     posterior : Posterior
         For standard deviations and leave-one-out.
     solver, reason : str
@@ -56,6 +56,7 @@ class Solution:
     mean: Array = field(repr=False)
     alpha: float
     weight: float
+    counted: float
     degrees_of_freedom: float
     residual_sum: Array = field(repr=False)
     target_scatter: Array = field(repr=False)
@@ -69,22 +70,27 @@ class Solution:
     @property
     def gcv_error(self) -> float:
         residuals, total = self.residual_sum.mean(), self.target_scatter.mean()
-        return float(gcv(residuals, total, self.degrees_of_freedom, self.weight))
+        return float(gcv(residuals, total, self.degrees_of_freedom, self.weight, self.counted))
 
     @property
     def noise_variance(self) -> Array:
         """RSS/(Σω - df) for every target; 0 where nothing is left to estimate it from."""
-        free = self.weight - self.degrees_of_freedom
+        free = self.weight * (1 - self.degrees_of_freedom / self.counted)
         return self.residual_sum / free if free > 0 else np.zeros_like(self.residual_sum)
 
 
-def gcv(residual_sum, target_scatter, degrees_of_freedom, weight):
+def gcv(residual_sum, target_scatter, degrees_of_freedom, weight, counted):
     """(RSS/Σω)/(1 - df/Σω)²; infinite where the model has as many freedoms as rows.
+
+    With fewer rows than functions df is compared with the number of distinct rows instead of Σω
+    (``counted``). A model that passes through every point has as many freedoms as points, and no
+    more for points that stand twice or weigh more: beside Σω it would seem to have some left, and
+    its residual of zero would win over every other model.
 
     Residuals are differences of sums and known to about 1e-12 of the target's scatter only. That
     much is added, so that models which all fit perfectly are not ranked by their rounding errors.
     """
-    free = np.maximum(1 - np.asarray(degrees_of_freedom) / weight, 0)
+    free = np.maximum(1 - np.asarray(degrees_of_freedom) / counted, 0)
     residual_sum = residual_sum + 1e-12 * target_scatter
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(free > 1e-10, residual_sum / weight / free**2, np.inf)

@@ -31,7 +31,8 @@ class Spectrum:
     Weights are basis·(p/(λ + μ)). From the moments the basis is V and p = V'Z̃'y, from rows it is
     Z̃'U and p = s: small λ are never divided by as long as μ > 0. ``lengths`` are the norms of the
     basis columns, 1 or √λ; ``kept`` says which λ are more than rounding errors, so that μ = 0 may
-    divide by them; ``floor`` is the smallest μ beside which rounding errors are small.
+    divide by them; ``counted`` is what degrees of freedom are compared with (see `gcv`); ``floor``
+    is the smallest μ beside which rounding errors are small.
     """
 
     values: Array
@@ -44,6 +45,7 @@ class Spectrum:
     mean: Array
     target_mean: Array
     weight: float
+    counted: float
     intercept: bool
     floor: float
     residual: Callable[[Array, float], float]
@@ -67,7 +69,7 @@ class Spectrum:
         """The generalised cross-validation error, averaged over targets, for every μ."""
         residuals = self.residual_sum(mu).mean(axis=-1)
         total = self.target_scatter.mean()
-        return gcv(residuals, total, self.degrees_of_freedom(mu), self.weight)
+        return gcv(residuals, total, self.degrees_of_freedom(mu), self.weight, self.counted)
 
     def solution(self, alpha: float, scale: float, reason: str, needed: float = 0.0) -> Solution:
         """The weights for μ = alpha·scale; refused where μ + min λ is below ``needed``."""
@@ -86,6 +88,7 @@ class Spectrum:
             mean=self.mean,
             alpha=alpha,
             weight=self.weight,
+            counted=self.counted,
             degrees_of_freedom=float(self.degrees_of_freedom(mu)),
             residual_sum=self.residual_sum(mu),
             target_scatter=self.target_scatter,
@@ -142,6 +145,7 @@ def from_moments(moments: Moments, intercept: bool) -> Spectrum:
         mean=moments.mean,
         target_mean=moments.target_mean,
         weight=moments.weight,
+        counted=moments.counted,
         intercept=intercept,
         floor=_floor(moments),
         residual=lambda coef, mu: relative(scatter @ coef + mu * coef - cross, cross),
@@ -154,8 +158,8 @@ def _floor(moments: Moments) -> float:
     # From the present trace, not from the peak: a model that forgot rows must choose among the
     # same alphas as one that never saw them. Where so much was forgotten that its rounding errors
     # reach the floor, the moments are spent.
-    floor = moments.trace * max(RELATIVE_FLOOR, 10 * moments.rounding)
-    if moments.noise > floor:
+    floor = max(RELATIVE_FLOOR * moments.trace, 10 * moments.noise)
+    if UNIT * moments.peak > floor or floor > 1e-2 * moments.trace > 0:
         raise IllConditioned(
             "So much was forgotten that rounding errors of the forgotten rows are as large as what "
             "is left: fit the remaining rows anew."
@@ -187,6 +191,7 @@ def from_factor(factor: Factor, intercept: bool) -> Spectrum:
         mean=mean,
         target_mean=target_mean,
         weight=factor.weight,
+        counted=factor.counted,
         intercept=intercept,
         solver="qr",
         seconds=time.perf_counter() - start,
@@ -211,6 +216,7 @@ def from_few_rows(factor: Factor, intercept: bool) -> Spectrum:
         mean=mean,
         target_mean=target_mean,
         weight=factor.weight,
+        counted=factor.counted,
         intercept=intercept,
         solver="dual",
         seconds=time.perf_counter() - start,
@@ -227,7 +233,9 @@ def _from_rows(Z: Array, Y: Array, **parts) -> Spectrum:
     )
 
 
-def from_kernel(gram: Array, Y: Array, weights: Array | None, intercept: bool) -> Spectrum:
+def from_kernel(
+    gram: Array, Y: Array, weights: Array | None, counted: float, intercept: bool
+) -> Spectrum:
     """The dual with a kernel in place of Z̃Z̃': infinitely many functions, one weight a row.
 
     Its "features" of x are k(x, x_1), …, k(x, x_n), and coef the weights of these. Centring the
@@ -262,6 +270,7 @@ def from_kernel(gram: Array, Y: Array, weights: Array | None, intercept: bool) -
         mean=mean,
         target_mean=target_mean,
         weight=weight,
+        counted=counted,
         intercept=intercept,
         floor=RELATIVE_FLOOR * float(values.sum()),
         residual=residual,

@@ -15,11 +15,12 @@ def by_gcv(spectrum: Spectrum, scale: float) -> float:
     The lattice is absolute, so that the same alphas are compared however the rows were split. It
     reaches from the smallest ridge that rounding allows to ten times the largest eigenvalue.
     """
-    if spectrum.weight <= 1 + spectrum.intercept:
+    rows = min(spectrum.weight, spectrum.counted)
+    if rows <= 1 + spectrum.intercept:
         raise ValueError(
-            f"alpha='auto' reads sample weights as counts of rows, and they sum to only "
-            f"{spectrum.weight:g}. Multiply the weights by the number of rows, give more rows, "
-            "or set alpha to a number."
+            "alpha='auto' reads sample weights as counts of rows, and needs more than "
+            f"{1 + spectrum.intercept} of them; here are {rows:g}. Multiply weights that are no "
+            "counts until their mean is 1, give more rows, or set alpha to a number."
         )
     largest = float(spectrum.values.max(initial=0.0))
     if largest <= 0:  # no function varies: every alpha gives the same constant

@@ -1,0 +1,41 @@
+"""``python -m benchmarks [names] [--quick] [--out DIR]``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from . import machine, report
+from .registry import BENCHMARKS
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"any of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the JSON files")
+    options = parser.parse_args(arguments)
+    # Not by `choices`: argparse would hold the empty list of "all" against them.
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark named {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.names or BENCHMARKS:
+        # Read before the run: afterwards the load would be our own.
+        facts = machine.facts()
+        start = time.perf_counter()
+        result = BENCHMARKS[name].run(options.quick)
+        seconds = time.perf_counter() - start
+        path = options.out / f"{name}.json"
+        report.write(path, name, options.quick, facts, seconds, result)
+        quick = ", quick: the numbers mean nothing" if options.quick else ""
+        print(f"\n=== {name} ({seconds:.0f} s{quick}) ===\n")
+        print(BENCHMARKS[name].text(result))
+        print(f"\n-> {path}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""The benchmarks run: their quick form leaves every number they promise, and all are finite.
+
+Times of a quick run mean nothing, so nothing here looks at their size. One test, because one run
+serves all checks and parallel workers share no fixtures.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.slow
+def test_the_quick_form_leaves_finite_numbers(tmp_path):
+    command = [sys.executable, "-W", "error", "-m", "benchmarks", "--quick", "--out", str(tmp_path)]
+    # Other tests have the other cores.
+    alone = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name, check in CHECKS.items():
+        content = json.loads((tmp_path / f"{name}.json").read_text())
+        assert content["benchmark"] == name
+        assert content["quick"] is True
+        check_machine(content["machine"])
+        found = list(numbers(content["result"]))
+        assert found
+        assert all(map(math.isfinite, found))
+        check(content["result"])
+
+
+def check_machine(machine):
+    assert machine["cpu"]
+    assert machine["blas"]
+    assert {"numpy", "scipy", "scikit-learn", "numba"} <= set(machine["versions"])
+
+
+def check_speed(result):
+    check_contestants(result["contestants"])
+    assert len(result["floor"]) == 3
+    assert all(value > 0 for value in result["floor"].values())
+    assert len(result["bars"]) == 7
+    remarks = {one["name"]: one["remark"] for one in result["contestants"]}
+    peer = remarks["RBFSampler + Ridge, float32"]
+    assert peer == "weights float32, frequencies float32"
+
+
+def check_growth(result):
+    rows = [size["rows"] for size in result["sizes"]]
+    assert rows == sorted(rows)
+    assert len(rows) >= 3
+    for size in result["sizes"]:
+        assert size["fit_seconds"] > 0
+        assert size["peak_mb"] >= 0
+        assert size["X_mb"] > 0
+    assert len(result["bars"]) == 3
+
+
+def check_startup(result):
+    assert len(result["seconds"]) == 3
+    assert all(min(seconds) > 0 for seconds in result["seconds"].values())
+    assert len(result["bars"]) == 4
+
+
+def check_structured(result):
+    for width in result["columns"]:
+        assert width["ratio"] > 0
+        assert set(width["ns_a_feature"]) == {"iid", "structured"}
+
+
+def check_peers(result):
+    sets = result["sets"]
+    assert all(("skipped" in one) != ("contestants" in one) for one in sets)
+    run = [one for one in sets if "contestants" in one]
+    assert {one["task"] for one in run} == {"regression", "classification"}
+    for one in run:
+        check_contestants(one["contestants"])
+
+
+def check_contestants(contestants):
+    for one in contestants:
+        assert one["fit_seconds"] == min(one["fit_seconds_all"]) > 0
+        assert one["peak_mb"] >= 0
+        assert (one["ratio"] is None) == (one["rival"] is None)
+        if not one["name"].startswith("floor"):
+            assert one["predict_seconds"] > 0
+            assert one["error"] > 0
+    assert any(one["ratio"] for one in contestants)
+
+
+def numbers(value):
+    """All numbers anywhere inside a result."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from numbers(part)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+
+
+CHECKS = {
+    "speed": check_speed,
+    "growth": check_growth,
+    "startup": check_startup,
+    "structured": check_structured,
+    "peers": check_peers,
+}
