@@ -8,8 +8,9 @@ BIN := .venv/bin
 demo: .venv/plot.done
 	$(BIN)/python examples/demo.py
 
+# One BLAS thread a test process: threads of several processes on the same cores only wait.
 test: .venv/test.done
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: .venv/lint.done
 	$(BIN)/ruff check .

@@ -357,7 +357,8 @@ def test_solvers_work_on_statistics_alone(rng):
         np.testing.assert_allclose(
             other.posterior.quadratic(z), one.posterior.quadratic(z), rtol=1e-8
         )
-    assert by_gcv(paths[0], 6) == by_gcv(paths[1], 6)
+    double = np.dtype(np.float64)
+    assert by_gcv(paths[0], 6, double) == by_gcv(paths[1], 6, double)
 
 
 @pytest.mark.parametrize("k", [400, np.inf])

@@ -69,7 +69,7 @@ class Frame:
         >>> import numpy as np, randspan as rs
         >>> blocks = np.split(np.random.default_rng(0).normal(3.0, 2.0, size=(1000, 2)), 10)
         >>> frame = rs.Frame.read(blocks, "fourier", 50, random_state=0)
-        >>> frame.centre.round(1)
+        >>> frame.centre.round()
         array([3., 3.])
         """
         family = as_family(family)

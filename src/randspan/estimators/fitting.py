@@ -21,15 +21,13 @@ from ..features import Features
 from ..frame import Frame
 from ..moments import Factor, Moments
 from ..solvers import IllConditioned, Solution, Spectrum, cholesky, spectrum
-from ..tuning import alpha as tuning_alpha
+from ..tuning.alpha import by_gcv
 from ..tuning.width import doubled
 from .kernel_machine import KernelColumns, check_memory
 from .progress import Progress
 
 Targets = Callable[[slice], NDArray[np.float64]]
 
-# What a solution says when only the rounding of float32 features kept alpha from being smaller.
-FLOOR_REACHED = "; the smallest alpha that float32 features carry"
 SOLVERS = ("auto", "cholesky", "eigen", "dual", "qr")
 
 
@@ -88,9 +86,7 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
         state.statistics = accumulate(Moments, state, X, targets, weights, settings)
         try:
             state.solution = solve(state.statistics, frame.ridge_scale, settings, why)
-            if FLOOR_REACHED not in state.solution.reason:
-                return state
-            why = "; float32 features would not carry so small an alpha"
+            return state
         except IllConditioned:
             if settings.solver != "auto":
                 raise
@@ -155,11 +151,8 @@ def _solve_moments(moments: Moments, scale: float, settings: Settings, why: str)
         )
     path = spectrum.from_moments(moments, settings.intercept)
     if settings.alpha == "auto":
-        alpha = tuning_alpha.by_gcv(path, scale)
         reason = "alpha by cross-validation from the eigenvectors of the moments" + why
-        if moments.noise and tuning_alpha.at_floor(alpha, path, scale):
-            reason += FLOOR_REACHED
-        return path.solution(alpha, scale, reason)
+        return _on_path(path, scale, settings, reason)
     needed = cholesky.smallest_trusted(moments)
     return path.solution(settings.alpha, scale, "asked for" + why, needed)
 
@@ -195,7 +188,7 @@ def orthogonal_solution(state: State, solution: Solution, settings: Settings) ->
 def _on_path(path: Spectrum, scale: float, settings: Settings, reason: str) -> Solution:
     alpha = settings.alpha
     if alpha == "auto":
-        alpha = tuning_alpha.by_gcv(path, scale)
+        alpha = by_gcv(path, scale, settings.dtype)
     return path.solution(alpha, scale, reason)
 
 

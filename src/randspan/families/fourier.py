@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import loops
 from .bandwidth import median_gamma
 from .base import Family, Functions, check_choice, check_positive
 from .frequencies import SAMPLINGS, HadamardFrequencies
@@ -120,6 +119,8 @@ class FourierFunctions(Functions):
     phases: NDArray
 
     def evaluate(self, rows: Rows) -> NDArray:
+        from . import loops  # here, because importing numba takes longer than all the rest
+
         if isinstance(self.frequencies, HadamardFrequencies):
             turns = self.frequencies.project(rows, self.stretch / (2 * np.pi))
         else:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy import special
 from threadpoolctl import threadpool_limits
 
-from . import loops
 from .randomness import normals, uniforms
 from .rows import Rows
 from .spectra import Law
@@ -108,6 +107,8 @@ class HadamardFrequencies:
 
     def project(self, rows: Rows, stretch: NDArray) -> NDArray:
         """x̃·stretch times every frequency."""
+        from . import loops  # here, because importing numba takes longer than all the rest
+
         out = np.empty((len(rows), self.count), dtype=rows.dtype)
         parts = [part.astype(rows.dtype) for part in (self.signs, self.gains, self.scales)]
         # Sparse rows become dense a few at a time.

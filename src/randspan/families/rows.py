@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from . import loops
-
 
 class Rows:
     """Rows x̃ = (x - centre)·scale of a matrix x, evaluated in ``dtype``.
@@ -78,6 +76,8 @@ class Rows:
         if sparse.issparse(self.values):
             taken = self.values[:, columns].toarray()
             return np.where(taken >= thresholds, 1, -1).astype(self.dtype)
+        from . import loops  # here, because importing numba takes longer than all the rest
+
         out = np.empty((len(self), len(columns)), dtype=self.dtype)
         loops.signs(np.array(self.values, order="C"), columns, thresholds, out)
         return out

@@ -35,6 +35,8 @@ class Solution:
         b, and the mean z̄ that was taken off the features (zero without intercept).
     alpha : float
         The ridge, in the kernel's scale.
+    weight, counted : float
+        Σω, and what degrees of freedom are compared with (see `gcv`).
     degrees_of_freedom : float
         Trace of the smoother, the intercept included.
     residual_sum, target_scatter : ndarray of shape (n_targets,)

@@ -20,9 +20,6 @@ from scipy import linalg
 from ..moments import UNIT, Factor, Moments
 from .solution import Array, IllConditioned, Posterior, Solution, gcv, relative
 
-# A ridge this small beside the trace still leaves predictions the same to 1e-6 under rounding.
-RELATIVE_FLOOR = 1e-10
-
 
 @dataclass(frozen=True)
 class Spectrum:
@@ -31,8 +28,8 @@ class Spectrum:
     Weights are basis·(p/(λ + μ)). From the moments the basis is V and p = V'Z̃'y, from rows it is
     Z̃'U and p = s: small λ are never divided by as long as μ > 0. ``lengths`` are the norms of the
     basis columns, 1 or √λ; ``kept`` says which λ are more than rounding errors, so that μ = 0 may
-    divide by them; ``counted`` is what degrees of freedom are compared with (see `gcv`); ``floor``
-    is the smallest μ beside which rounding errors are small.
+    divide by them; ``counted`` is what degrees of freedom are compared with (see `gcv`); ``noise``
+    is the size of the rounding errors of float32 features.
     """
 
     values: Array
@@ -47,7 +44,7 @@ class Spectrum:
     weight: float
     counted: float
     intercept: bool
-    floor: float
+    noise: float
     residual: Callable[[Array, float], float]
     solver: str
     seconds: float
@@ -128,6 +125,11 @@ def from_moments(moments: Moments, intercept: bool) -> Spectrum:
     start = time.perf_counter()
     if not intercept:
         moments = moments.about_origin()
+    if moments.error > 1e-5 * moments.trace:
+        raise IllConditioned(
+            "So much was forgotten that the rounding errors it left behind are no longer small "
+            "beside what remains: fit the remaining rows anew."
+        )
     scatter, cross = moments.scatter, moments.cross
     values, vectors = _eigenvectors(scatter)
     projected = vectors.T @ cross
@@ -147,24 +149,11 @@ def from_moments(moments: Moments, intercept: bool) -> Spectrum:
         weight=moments.weight,
         counted=moments.counted,
         intercept=intercept,
-        floor=_floor(moments),
+        noise=moments.noise,
         residual=lambda coef, mu: relative(scatter @ coef + mu * coef - cross, cross),
         solver="eigen",
         seconds=time.perf_counter() - start,
     )
-
-
-def _floor(moments: Moments) -> float:
-    # From the present trace, not from the peak: a model that forgot rows must choose among the
-    # same alphas as one that never saw them. Where so much was forgotten that its rounding errors
-    # reach the floor, the moments are spent.
-    floor = max(RELATIVE_FLOOR * moments.trace, 10 * moments.noise)
-    if UNIT * moments.peak > floor or floor > 1e-2 * moments.trace > 0:
-        raise IllConditioned(
-            "So much was forgotten that rounding errors of the forgotten rows are as large as what "
-            "is left: fit the remaining rows anew."
-        )
-    return floor
 
 
 def from_factor(factor: Factor, intercept: bool) -> Spectrum:
@@ -227,7 +216,7 @@ def _from_rows(Z: Array, Y: Array, **parts) -> Spectrum:
     right = Z.T @ Y
     return Spectrum(
         target_scatter=(Y**2).sum(axis=0),
-        floor=RELATIVE_FLOOR * float(parts["values"].sum()),
+        noise=0.0,
         residual=lambda coef, mu: relative(Z.T @ (Z @ coef) + mu * coef - right, right),
         **parts,
     )
@@ -272,7 +261,7 @@ def from_kernel(
         weight=weight,
         counted=counted,
         intercept=intercept,
-        floor=RELATIVE_FLOOR * float(values.sum()),
+        noise=0.0,
         residual=residual,
         solver="kernel",
         seconds=time.perf_counter() - start,

@@ -1,0 +1,22 @@
+"""The demo runs as the README says, with fewer widths in its plot."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+
+
+@pytest.mark.slow
+def test_demo(tmp_path, monkeypatch, capsys):
+    spec = importlib.util.spec_from_file_location("demo", DEMO)
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "WIDTHS", [16, 32])
+    demo.main()
+    printed = capsys.readouterr().out
+    for name in ("diabetes", "breast cancer", "digits", "linear", "exact", *demo.FAMILIES):
+        assert name in printed
+    assert (tmp_path / "demo.png").stat().st_size > 10_000
