@@ -56,11 +56,19 @@ class Features:
         odd = generator.integers(2**63, size=values.shape[1], dtype=np.uint64) * np.uint64(2)
         odd += np.uint64(1)
         if sparse.issparse(values):
-            bits = (values.data + 0.0).view(np.uint64)
+            bits = _mixed(values.data)
             return sparse.csr_array((bits, values.indices, values.indptr), values.shape) @ odd
-        # Adding zero turns -0.0 into 0.0, which compares equal and must look equal.
-        return (np.ascontiguousarray(values + 0.0).view(np.uint64) * odd).sum(axis=1)
+        return (_mixed(values) * odd).sum(axis=1)
 
     def block(self, rows: slice) -> NDArray:
         """The rows of Z in one slice."""
         return self.functions.evaluate(self.rows(rows))
+
+
+def _mixed(values: NDArray) -> NDArray[np.uint64]:
+    """The bits of numbers, well mixed; 0 stays 0, so that sparse rows need not mention it."""
+    # Adding zero turns -0.0 into 0.0. Small whole numbers differ in their highest bits only, which
+    # a multiplication would lose: they are folded onto the lower ones first.
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return bits ^ (bits >> np.uint64(29))

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .families import NAMED, Family, Functions
-from .families.base import check_choice
+from .families.base import check_choice, check_n_components
 from .families.randomness import seed_from
 from .families.rows import Rows, as_rows
 from .families.sample import Reservoir, capacity
@@ -73,11 +73,26 @@ class Frame:
         array([3., 3.])
         """
         family = as_family(family)
+        if n_components == "auto":
+            n_components = None
+        elif n_components not in (None, np.inf):
+            check_n_components(n_components)
+            n_components = int(n_components)
         seed = seed_from(random_state)
         columns, reservoir = None, None
         for block in blocks:
             X, weights = block if isinstance(block, tuple) else (block, None)
             values = as_rows(X).values
+            if columns is not None and values.shape[1] != len(columns.mean):
+                raise ValueError(
+                    f"A block has {values.shape[1]} columns, the first had {len(columns.mean)}."
+                )
+            if weights is not None:
+                weights = np.asarray(weights, dtype=np.float64)
+                if weights.shape != values.shape[:1] or not (weights >= 0).all():
+                    raise ValueError(
+                        "A block (X, sample_weight) needs one weight >= 0 for every row of X."
+                    )
             if columns is None or reservoir is None:
                 wanted = 0 if n_components in (None, np.inf) else int(n_components)
                 columns = _Columns.none(values.shape[1])
@@ -87,7 +102,9 @@ class Frame:
             reservoir.add(values, weights)
         if columns is None or reservoir is None:
             raise ValueError("There are no rows to read the frame from.")
-        centre, scale = (columns.mean, 1 / columns.deviation()) if standardize else (None, None)
+        centre = scale = None
+        if standardize:
+            centre, scale = columns.mean, 1 / columns.deviation(reservoir.constant)
         d = len(columns.mean)
         if scales is not None:
             factors = check_scales(scales, d)
@@ -176,11 +193,10 @@ class _Columns:
             self.scatter + scatter + step**2 * (self.weight * weight / total),
         )
 
-    def deviation(self) -> NDArray[np.float64]:
-        """Standard deviations; 1 for columns that are constant up to rounding."""
+    def deviation(self, constant: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Standard deviations; 1 for columns that are constant."""
         variance = self.scatter / max(self.weight, np.finfo(float).tiny)
-        constant = variance <= (10 * np.finfo(np.float64).eps * np.abs(self.mean)) ** 2
-        return np.sqrt(np.where(constant, 1.0, variance))
+        return np.sqrt(np.where(constant | (variance <= 0), 1.0, variance))
 
 
 def _same(a, b) -> bool:

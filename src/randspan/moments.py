@@ -68,17 +68,21 @@ class Moments:
             root = np.sqrt(weights)[:, None]
             Z *= root.astype(Z.dtype)
             Y = Y * root
+        # Targets may be of any size; float32 is not.
+        size = np.abs(Y).max(axis=0, initial=0.0)
+        size[size == 0] = 1.0
+        cross = (Z.T @ (Y / size).astype(Z.dtype)).astype(np.float64) * size
         scatter = Z.T @ Z  # numpy sees the symmetry and calls SYRK
         trace = float(np.trace(scatter, dtype=np.float64))
         if rounding is None:
             rounding = _rounding(Z, scatter)
         return cls(
-            rows=len(Z),
+            rows=len(Z) if weights is None else int(np.count_nonzero(weights)),
             weight=weight,
             mean=mean.astype(np.float64),
             target_mean=target_mean,
             scatter=scatter,
-            cross=(Z.T @ Y.astype(Z.dtype)).astype(np.float64),
+            cross=cross,
             target_scatter=(Y**2).sum(axis=0),
             noise=rounding * trace,
             rounding=rounding,
@@ -210,7 +214,8 @@ class Factor:
         if weights is not None:
             root *= np.sqrt(weights)[:, None]
         weight = float(len(Z)) if weights is None else float(weights.sum())
-        return cls(len(Z), weight, root, Y.shape[1], _alive(keys, weights))
+        rows = len(Z) if weights is None else int(np.count_nonzero(weights))
+        return cls(rows, weight, root, Y.shape[1], _alive(keys, weights))
 
     @classmethod
     def zero(cls, n_functions: int, n_targets: int) -> Factor:

@@ -8,6 +8,7 @@ when somebody asks for them.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..engines import cpu
 from ..families import Functions
 from ..families.base import check_choice, check_number
 from ..families.randomness import seed_from
+from ..families.rows import canonical
 from ..frame import Frame, as_family
 from ..moments import Factor, Moments
 from ..solvers import Solution
@@ -88,6 +90,7 @@ class SpanModel(BaseEstimator):
 
     def _fit(self, X, y, sample_weight, classes=None):
         settings = self._settings()
+        self.__dict__.pop("_state", None)  # a fit that fails leaves no older one behind
         X, y = self._validate(X, y, first=True, min_rows=2)
         weights = check_weights(sample_weight, X)
         self._learn_targets(y, classes)
@@ -100,7 +103,7 @@ class SpanModel(BaseEstimator):
     def _partial_fit(self, X, y, sample_weight, classes=None):
         settings = self._settings()
         first = not hasattr(self, "_state")
-        X, y = self._validate(X, y, first=first, min_rows=2 if first and not self.frame else 1)
+        X, y = self._validate(X, y, first=first, min_rows=1)
         weights = check_weights(sample_weight, X)
         if first:
             self._learn_targets(y, classes)
@@ -155,15 +158,17 @@ class SpanModel(BaseEstimator):
         old = fitting.accumulate(Moments, state, X, self._targets(y), weights, self._settings())
         self._check_contained(state.statistics, old)
         left = state.statistics - old
-        if left.weight > 0:
-            scale = np.diagonal(state.statistics.scatter) * FORGIVEN
-            negative = (np.diagonal(left.scatter) < -scale - 1e-12).any()
-            targets = state.statistics.target_scatter * FORGIVEN
-            if negative or (left.target_scatter < -targets - 1e-12).any():
-                raise ValueError(
-                    "These rows cannot have been in the model: without them a variance would be "
-                    "negative. Hand in the rows, targets and weights it was fitted on."
-                )
+        scale = np.diagonal(state.statistics.scatter) * FORGIVEN + 1e-12
+        targets = state.statistics.target_scatter * FORGIVEN + 1e-12
+        rest = left if left.weight > 0 else _difference(state.statistics, old)
+        impossible = (np.diagonal(rest.scatter) < -scale).any()
+        if left.weight == 0:
+            impossible |= (np.diagonal(rest.scatter) > scale).any()
+        if impossible or (rest.target_scatter < -targets).any():
+            raise ValueError(
+                "These rows cannot have been in the model: without them a variance would be "
+                "negative. Hand in the rows, targets and weights it was fitted on."
+            )
         state.statistics, state.solution = left, None
         return self
 
@@ -289,17 +294,19 @@ class SpanModel(BaseEstimator):
 
     def _check_X(self, X):
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        return canonical(
+            validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
 
     # -- what was learned --------------------------------------------------------------------
 
     @property
     def _solution(self) -> Solution:
         """The solution, solved for now if rows came or went since the last one."""
-        if not hasattr(self, "_state"):
-            check_is_fitted(self)
+        check_is_fitted(self)
         state = self._state
         if state.solution is None:
             scale = state.frame.ridge_scale
@@ -352,6 +359,7 @@ class SpanModel(BaseEstimator):
 
     def _leave_one_out(self, X, y, sample_weight) -> NDArray[np.float64]:
         """Scores of the models fitted without one row each: y - e/(1 - h)."""
+        check_is_fitted(self)
         X, y = self._validate(X, y, first=False, min_rows=1)
         weights = check_weights(sample_weight, X)
         Y = self._targets(y)(slice(0, X.shape[0]))
@@ -368,6 +376,15 @@ class SpanModel(BaseEstimator):
                 "not defined by the fit alone: use alpha > 0 or fewer functions."
             )
         return Y - (Y - self._scores(X)) / left[:, None]
+
+
+def _difference(held: Moments, old: Moments) -> Moments:
+    """What differs between two sets of rows of the same weight, which should be the same rows."""
+    return replace(
+        held,
+        scatter=held.scatter - old.scatter,
+        target_scatter=held.target_scatter - old.target_scatter,
+    )
 
 
 def read_frame(estimator, X, weights, n_components) -> Frame:

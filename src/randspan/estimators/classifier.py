@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ..families.rows import canonical
 from .base import SpanModel
 
 
@@ -137,7 +138,7 @@ feature_names_in_
         )
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        return X, y
+        return canonical(X), y
 
     def _learn_targets(self, y, classes):
         found = np.unique(y)

@@ -74,7 +74,8 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
     if frame.n_components == np.inf:
         return _fit_kernel_machine(frame, X, targets, weights, settings)
     functions = frame.functions()
-    few = X.shape[0] < functions.n_columns
+    present = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+    few = present < functions.n_columns
     exact = settings.alpha == 0
     dtype = np.dtype(np.float64) if exact else settings.dtype
     state = State(frame, functions, None, None, dtype)

@@ -20,10 +20,12 @@ class Progress:
     def __call__(self, rows: int) -> None:
         with self.lock:
             self.done += rows
-            if time.monotonic() >= self.next_show:
+            finished = self.shown and self.done >= self.total
+            if finished or time.monotonic() >= self.next_show:
                 self._show()
 
     def _show(self) -> None:
+        self.shown = True
         share = min(self.done / max(self.total, 1), 1.0)
         bar = "#" * round(30 * share)
         end = "\n" if self.done >= self.total else ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from ..families.rows import canonical
 from .base import SpanModel
 
 
@@ -167,6 +169,8 @@ class SpanRegressor(RegressorMixin, SpanModel):
         return float(intercept[0]) if self._flat else intercept
 
     def _validate(self, X, y, first, min_rows):
+        if sparse.issparse(y):
+            raise ValueError("y must be dense: use y.toarray().")
         X, y = validate_data(
             self,
             X,
@@ -183,7 +187,7 @@ class SpanRegressor(RegressorMixin, SpanModel):
                 f"y has shape {y.shape}; the model was started with "
                 f"{'one target' if self._flat else f'{self._n_targets} columns of targets'}."
             )
-        return X, y
+        return canonical(X), y
 
     def _learn_targets(self, y, classes):
         self._flat = y.ndim == 1

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..engines import cpu
 from ..families.base import check_n_components
+from ..families.rows import canonical
 from ..features import Features
 from .base import check_dtype, check_jobs, check_weights, read_frame
 
@@ -83,7 +84,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_n_components(self.n_components)
         check_dtype(self.dtype)
         check_jobs(self.n_jobs)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = canonical(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32]))
         weights = check_weights(sample_weight, X)
         self.frame_ = read_frame(self, X, weights, int(self.n_components))
         self.functions_ = self.frame_.functions()

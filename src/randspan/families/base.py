@@ -159,12 +159,15 @@ class Functions(ABC):
         return self.n_components
 
     def __call__(self, X) -> NDArray:
+        return self.evaluate(self._rows(X))
+
+    def _rows(self, X) -> Rows:
         rows = as_rows(X)
         if rows.shape[1] != self.n_features:
             raise ValueError(
                 f"These functions were drawn for {self.n_features} columns, X has {rows.shape[1]}."
             )
-        return self.evaluate(rows)
+        return rows
 
     @abstractmethod
     def evaluate(self, rows: Rows) -> NDArray:
@@ -172,8 +175,8 @@ class Functions(ABC):
 
     def kernel(self, X, Y=None) -> NDArray[np.float64]:
         """k(x, y) = E φ(x) φ(y) under the law these functions were drawn from."""
-        rows = as_rows(X)
-        return self.family.closed_form(rows, rows if Y is None else as_rows(Y))
+        rows = self._rows(X)
+        return self.family.closed_form(rows, rows if Y is None else self._rows(Y))
 
 
 def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_state=None):

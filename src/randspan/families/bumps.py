@@ -37,11 +37,14 @@ class Bumps(Family):
     """
 
     bounded = property(lambda self: 1.0)
-    rotation_invariant = property(lambda self: True)
 
     def __init__(self, gamma="median", centers="data"):
         self.gamma = gamma
         self.centers = centers
+
+    @property
+    def rotation_invariant(self):
+        return isinstance(self.centers, str) and np.ndim(self.gamma) == 0
 
     def resolve(self, sample, n_components, seed):
         resolved = self
@@ -54,8 +57,7 @@ class Bumps(Family):
             choices = ("data", "normal")
             check_choice("centers", self.centers, choices, ", a callable sampler or an array")
             if self.centers == "data":
-                most = min(n_components, len(sample.rows))
-                resolved = resolved.with_values(centers=sample.rows[:most].dense)
+                resolved = resolved.with_values(centers=sample.rows.dense)
         elif not callable(self.centers):
             shape = np.shape(self.centers)
             if len(shape) != 2 or shape[0] < 1 or shape[1] != sample.shape[1]:

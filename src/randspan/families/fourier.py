@@ -37,7 +37,8 @@ class Fourier(Family):
         a few hundred columns on, at a somewhat larger variance. "orthogonal" and "structured" need
         a radial kernel (gaussian, Matérn).
     form : {"phase", "paired"}, default="phase"
-        An odd last column of "paired" has no partner, and a random phase instead.
+        An odd last column of "paired" has no partner, and a random phase instead; only draws of an
+        even number continue each other.
 
     Examples
     --------
@@ -58,7 +59,8 @@ class Fourier(Family):
 
     @property
     def rotation_invariant(self) -> bool:
-        return not callable(self.kernel_name) and LAWS[self.kernel_name].radial
+        named = not callable(self.kernel_name)
+        return named and LAWS[self.kernel_name].radial and np.ndim(self.gamma) == 0
 
     def resolve(self, sample, n_components, seed):
         check_choice("sampling", self.sampling, SAMPLINGS)

@@ -35,7 +35,7 @@ def child_seed(seed: int, index: int) -> int:
 def uniforms(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
     """Uniforms on (0, 1), shape (count, width); row i is the same for every ``count > i``."""
     raw = _philox(seed, stream).random_raw(count * width).reshape(count, width)
-    return ((raw >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def normals(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:

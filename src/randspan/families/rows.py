@@ -53,11 +53,11 @@ class Rows:
             return self.dense @ directions.T.astype(self.dtype)
         if self.scale is not None:
             directions = directions * self.scale
-        columns = np.ascontiguousarray(directions.T, dtype=self.dtype)
-        products = np.asarray(self.values.astype(self.dtype) @ columns)
+        # In float64 until the centre is off, for the same reason as above.
+        products = np.asarray(self.values @ np.ascontiguousarray(directions.T))
         if self.centre is not None:
-            products -= (directions @ self.centre).astype(self.dtype)
-        return products
+            products -= directions @ self.centre
+        return products.astype(self.dtype)
 
     def signs(self, columns: NDArray, thresholds: NDArray) -> NDArray:
         """sgn(x̃[columns] - thresholds) with sgn(0) = +1.
@@ -109,4 +109,14 @@ def as_rows(X) -> Rows:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"X must hold numbers, got dtype {values.dtype}.") from error
-    return Rows(values)
+    if not np.isfinite(values.data if sparse.issparse(values) else values).all():
+        raise ValueError("X holds NaN or infinity: remove or impute these entries first.")
+    return Rows(canonical(values))
+
+
+def canonical(values):
+    """Sparse rows with every entry mentioned once; dense ones as they are."""
+    if sparse.issparse(values) and not values.has_canonical_format:
+        values = values.copy()
+        values.sum_duplicates()
+    return values

@@ -19,6 +19,8 @@ from scipy import sparse
 from .randomness import uniforms
 from .rows import Rows
 
+NO_ROWS = "There is no row with a positive weight to read the data's scale from."
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -90,11 +92,18 @@ class Reservoir:
             bar = np.partition(all_clocks, self.capacity - 1)[self.capacity - 1]
             entering = clocks <= bar
             values, clocks, weights = values[entering], clocks[entering], weights[entering]
-        self._kept.append(values)
+        self._kept.append(values.copy())  # a block's buffer may be used again for the next one
         self._clocks = np.concatenate([self._clocks, clocks])
         self._weights = np.concatenate([self._weights, weights])
         if len(self._clocks) > 2 * self.capacity:
             self._compact()
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Which columns never changed."""
+        if self._lower is None or self._upper is None:
+            raise ValueError(NO_ROWS)
+        return self._lower == self._upper
 
     def sample(self, centre, scale) -> Sample:
         """The sample, as rows standardised with ``centre`` and ``scale``."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from ..moments import Moments
-from .solution import Array, IllConditioned, Posterior, Solution, relative
+from .solution import NEVER_SEEN, Array, IllConditioned, Posterior, Solution, relative
 from .spectrum import advice
 
 # Rounding errors in the moments may be this large beside the smallest eigenvalue. Predictions err
@@ -32,9 +32,12 @@ def solve(moments: Moments, alpha: float, scale: float, intercept: bool, reason:
     try:
         lower = linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
+        if mu > needed:  # rounding cannot have done this
+            raise ValueError(NEVER_SEEN) from None
         raise IllConditioned(advice(norm, mu, needed, scale)) from None
     reciprocal, _ = linalg.lapack.dpocon(lower, norm, uplo="L")
-    if reciprocal * norm < needed:
+    # The estimate of 1/‖A⁻¹‖₁ may be far below the smallest eigenvalue, which is at least μ.
+    if max(mu, reciprocal * norm) < needed:
         raise IllConditioned(advice(norm, mu, needed, scale))
     coef = linalg.cho_solve((lower, True), moments.cross, check_finite=False)
     # tr(A⁻¹) = ‖L⁻¹‖²: the degrees of freedom without an eigendecomposition.

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
+NEVER_SEEN = (
+    "Rows were forgotten that cannot have been in the model: without them a variance is negative. "
+    "Fit it anew, and forget only rows, targets and weights that it was fitted on."
+)
+
+
 class IllConditioned(np.linalg.LinAlgError):
     """The statistics at hand cannot carry the answer; the message says what can."""
 
@@ -76,9 +82,15 @@ class Solution:
 
     @property
     def noise_variance(self) -> Array:
-        """RSS/(Σω - df) for every target; 0 where nothing is left to estimate it from."""
+        """RSS/(Σω - df) for every target."""
         free = self.weight * (1 - self.degrees_of_freedom / self.counted)
-        return self.residual_sum / free if free > 0 else np.zeros_like(self.residual_sum)
+        if free <= 1e-10 * self.weight:
+            raise ValueError(
+                f"With {self.degrees_of_freedom:.4g} degrees of freedom for rows that count as "
+                f"{self.counted:.4g}, nothing is left to estimate the noise from: use a larger "
+                "alpha or fewer functions, and scale sample weights to a mean of 1."
+            )
+        return self.residual_sum / free
 
 
 def gcv(residual_sum, target_scatter, degrees_of_freedom, weight, counted):

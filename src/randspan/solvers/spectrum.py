@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..moments import UNIT, Factor, Moments
-from .solution import Array, IllConditioned, Posterior, Solution, gcv, relative
+from .solution import NEVER_SEEN, Array, IllConditioned, Posterior, Solution, gcv, relative
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Spectrum:
     target_scatter: Array
     mean: Array
     target_mean: Array
+    rows: int
     weight: float
     counted: float
     intercept: bool
@@ -132,6 +133,9 @@ def from_moments(moments: Moments, intercept: bool) -> Spectrum:
         )
     scatter, cross = moments.scatter, moments.cross
     values, vectors = _eigenvectors(scatter)
+    if values[0] < -1e-6 * moments.peak:
+        raise ValueError(NEVER_SEEN)
+    values = np.maximum(values, 0)
     projected = vectors.T @ cross
     kept = _more_than_rounding(values)
     scores = np.zeros_like(projected)
@@ -146,6 +150,7 @@ def from_moments(moments: Moments, intercept: bool) -> Spectrum:
         target_scatter=moments.target_scatter,
         mean=moments.mean,
         target_mean=moments.target_mean,
+        rows=moments.rows,
         weight=moments.weight,
         counted=moments.counted,
         intercept=intercept,
@@ -179,6 +184,7 @@ def from_factor(factor: Factor, intercept: bool) -> Spectrum:
         projected=roots[kept, None] * scores,
         mean=mean,
         target_mean=target_mean,
+        rows=factor.rows,
         weight=factor.weight,
         counted=factor.counted,
         intercept=intercept,
@@ -192,6 +198,7 @@ def from_few_rows(factor: Factor, intercept: bool) -> Spectrum:
     start = time.perf_counter()
     Z, Y, mean, target_mean = factor.centred(intercept)
     values, vectors = _eigenvectors(Z @ Z.T)
+    values = np.maximum(values, 0)
     scores = vectors.T @ Y
     return _from_rows(
         Z,
@@ -204,6 +211,7 @@ def from_few_rows(factor: Factor, intercept: bool) -> Spectrum:
         projected=scores,
         mean=mean,
         target_mean=target_mean,
+        rows=factor.rows,
         weight=factor.weight,
         counted=factor.counted,
         intercept=intercept,
@@ -239,6 +247,7 @@ def from_kernel(
         gram = gram - mean[:, None] - mean + each @ mean / weight
     Y = root * (Y - target_mean)
     values, vectors = _eigenvectors(root * gram * root.T)
+    values = np.maximum(values, 0)
     if intercept:
         # Weights of rows sum to zero. Vectors of tiny λ do not know that to full precision, and 1/μ
         # would magnify what they do not know.
@@ -258,6 +267,7 @@ def from_kernel(
         target_scatter=(Y**2).sum(axis=0),
         mean=mean,
         target_mean=target_mean,
+        rows=len(Y),
         weight=weight,
         counted=counted,
         intercept=intercept,
@@ -269,9 +279,8 @@ def from_kernel(
 
 
 def _eigenvectors(matrix: Array) -> tuple[Array, Array]:
-    """Eigenvalues, negative rounding errors taken for the zeros they are, and eigenvectors."""
-    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
-    return np.maximum(values, 0), vectors
+    """Eigenvalues in ascending order, and eigenvectors."""
+    return linalg.eigh(matrix, driver="evd", check_finite=False)
 
 
 def _more_than_rounding(values: Array) -> NDArray[np.bool_]:

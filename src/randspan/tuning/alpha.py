@@ -16,18 +16,11 @@ SMALLEST = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-10}
 
 
 def by_gcv(spectrum: Spectrum, scale: float, dtype: np.dtype) -> float:
-    """The alpha with the smallest (RSS/Σω)/(1 - df/Σω)² on the lattice 10^(j/10).
+    """The alpha with the smallest (RSS/Σω)/(1 - df/Σω)², to 0.1 %, on the lattice 10^(j/10).
 
     The lattice is absolute, so that the same alphas are compared however the rows were split. It
     reaches from the smallest ridge that ``dtype`` carries to ten times the largest eigenvalue.
     """
-    rows = min(spectrum.weight, spectrum.counted)
-    if rows <= 1 + spectrum.intercept:
-        raise ValueError(
-            "alpha='auto' reads sample weights as counts of rows, and needs more than "
-            f"{1 + spectrum.intercept} of them; here are {rows:g}. Multiply weights that are no "
-            "counts until their mean is 1, give more rows, or set alpha to a number."
-        )
     largest = float(spectrum.values.max(initial=0.0))
     if largest <= 0:  # no function varies: every alpha gives the same constant
         return 1.0
@@ -35,6 +28,14 @@ def by_gcv(spectrum: Spectrum, scale: float, dtype: np.dtype) -> float:
     lowest = np.ceil(STEPS_PER_DECADE * np.log10(floor / scale))
     highest = np.floor(STEPS_PER_DECADE * np.log10(10 * largest / scale))
     alphas = 10.0 ** (np.arange(lowest, highest + 1) / STEPS_PER_DECADE)
+    if spectrum.counted <= 1 + spectrum.intercept:
+        if spectrum.rows > 2:
+            raise ValueError(
+                "alpha='auto' reads sample weights as counts of rows, and they sum to only "
+                f"{spectrum.counted:g}. Scale them to a mean of 1, or set alpha to a number."
+            )
+        return float(alphas[-1])  # the beginning of a stream: nothing to choose by yet
     errors = spectrum.gcv_errors(alphas * scale)
-    # Ties (a constant target) go to the largest alpha: the simplest model.
-    return float(alphas[np.flatnonzero(errors <= errors.min())[-1]])
+    # Near the end of the path errors are ratios of two small numbers. Among those that differ by
+    # rounding or little more the largest alpha is taken, the simplest model.
+    return float(alphas[np.flatnonzero(errors <= 1.001 * errors.min())[-1]])

@@ -1,0 +1,191 @@
+"""Corners that once gave wrong answers, or could."""
+
+import threading
+
+import numpy as np
+import pytest
+import threadpoolctl
+from scipy import sparse
+
+import randspan as rs
+from randspan.features import Features
+
+
+def data(n=400, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 123.456, 1e6 + 0.1])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_a_constant_column_has_a_scale_of_one(value, make):
+    """Sums of many equal numbers are rounded; what they leave is no variance."""
+    X, y = data(20_000)
+    X[:, 2] = value
+    model = rs.SpanRegressor(n_components=50, random_state=0).fit(make(X), y)
+    assert model.frame_.scale[2] == 1
+    moved = X[:50].copy()
+    moved[:, 2] += 1e-9
+    np.testing.assert_allclose(model.predict(moved), model.predict(X[:50]), atol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e6])
+def test_sparse_and_dense_agree_in_float32_with_an_offset(offset):
+    X, y = data(3000)
+    X[:, 0] += offset
+    model = rs.SpanRegressor(n_components=50, alpha=1.0, random_state=0)
+    dense, thin = model.fit(X, y).predict(X), model.fit(sparse.csr_array(X), y).predict(X)
+    np.testing.assert_allclose(thin, dense, atol=1e-3)
+
+
+def test_fingerprints_tell_small_whole_numbers_apart(rng):
+    X = np.unique(rng.integers(0, 2, size=(3000, 40)).astype(float), axis=0)
+    model = rs.SpanRegressor(n_components=5).fit(X, X[:, 0])
+    dense = Features(model.frame_, model.functions_, X, np.dtype(float)).keys(slice(0, len(X)))
+    thin = Features(model.frame_, model.functions_, sparse.csr_array(X), np.dtype(float))
+    assert len(np.unique(dense)) == len(X)
+    assert np.array_equal(thin.keys(slice(0, len(X))), dense)
+
+
+def test_no_standard_deviation_without_anything_to_estimate_it_from():
+    X, y = data(50)
+    model = rs.SpanRegressor(n_components=300, alpha=0, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="larger alpha"):
+        model.predict(X, return_std=True)
+
+
+def test_a_ridge_that_rounding_allows_is_not_refused():
+    """The smallest eigenvalue is at least alpha·k, whatever an estimate of it says."""
+    X, y = data(8192, d=5)
+    model = rs.SpanRegressor(rs.Fourier(), 200, alpha=0.1, random_state=0).partial_fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_rows_never_seen_cannot_be_forgotten_unnoticed(rng):
+    X, y = data()
+    for alpha in ("auto", 1e-3):
+        model = rs.SpanRegressor(n_components=300, alpha=alpha, random_state=0).fit(X, y)
+        foreign = rng.normal(size=(60, 3)) * 2
+        with pytest.raises(ValueError, match="cannot have been in the model"):
+            model.forget(foreign, np.zeros(60)).predict(X)
+    model = rs.SpanRegressor(n_components=30, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="cannot have been in the model"):
+        model.forget(rng.normal(size=(400, 3)), y)
+
+
+def test_bumps_keep_all_rows_as_the_law_of_their_centres():
+    X, y = data()
+    functions = rs.Bumps(gamma=0.5).draw(X, 10, 0)
+    np.testing.assert_allclose(functions.kernel(X), rs.Bumps(gamma=0.5, centers=X).kernel(X))
+    frame = rs.SpanRegressor(rs.Bumps(), 10, random_state=0).fit(X, y).frame_
+    wider = rs.SpanRegressor(n_components=200, frame=frame).fit(X, y)
+    assert len(np.unique(wider.functions_.centers, axis=0)) == 200
+
+
+def test_entries_of_a_sparse_matrix_may_be_mentioned_twice():
+    X, y = data()
+    rows, columns = np.indices(X.shape).reshape(2, -1)
+    half = X.ravel() / 2
+    twice = sparse.csr_matrix(
+        (np.append(half, half), (np.append(rows, rows), np.append(columns, columns))), X.shape
+    )
+    twice = sparse.csr_matrix((twice.data, twice.indices, twice.indptr), X.shape)
+    doubled = sparse.csr_matrix(X).tocoo()
+    indices = np.repeat(doubled.col, 2)
+    noncanonical = sparse.csr_matrix(
+        (np.repeat(doubled.data / 2, 2), indices, np.arange(0, 2 * X.size + 1, 2 * X.shape[1])),
+        X.shape,
+    )
+    assert not noncanonical.has_canonical_format
+    model = rs.SpanRegressor(n_components=50, dtype="float64", random_state=0)
+    expected = model.fit(X, y).predict(X)
+    for matrix in (twice, noncanonical):
+        np.testing.assert_allclose(model.fit(matrix, y).predict(matrix), expected, atol=1e-8)
+
+
+def test_fits_that_overlap_leave_blas_as_it_was():
+    X, y = data(6000)
+
+    def threads():
+        return [
+            i["num_threads"] for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"
+        ]
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads()
+        fits = [
+            threading.Thread(target=lambda: rs.SpanRegressor(n_components=64).fit(X, y))
+            for _ in range(4)
+        ]
+        for fit in fits:
+            fit.start()
+        for fit in fits:
+            fit.join()
+        assert threads() == before
+
+
+def test_rows_of_weight_zero_are_as_if_absent(rng):
+    X, y = data(100)
+    X[20:40], y[20:40] = X[:20], y[:20]
+    weights = np.append(np.ones(40), np.zeros(60))
+    model = rs.SpanRegressor(n_components=60, dtype="float64", random_state=0)
+    absent = model.fit(X[:40], y[:40])
+    alpha, expected = absent.alpha_, absent.predict(X)
+    present = model.fit(X, y, weights)
+    assert present.alpha_ == alpha
+    np.testing.assert_allclose(present.predict(X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e37, 1e-46])
+def test_targets_of_any_size(size):
+    X, y = data(2000)
+    model = rs.SpanRegressor(n_components=50, random_state=0)
+    plain = model.fit(X, y).predict(X)
+    np.testing.assert_allclose(model.fit(X, y * size).predict(X) / size, plain, atol=1e-4)
+
+
+def test_a_frame_may_be_read_from_one_buffer():
+    X, _ = data(3000)
+    buffer = np.empty((300, 3))
+
+    def stream():
+        for s in range(0, 3000, 300):
+            buffer[:] = X[s : s + 300]
+            yield buffer
+
+    read = rs.Frame.read(stream(), "fourier", "auto", random_state=0)
+    whole = rs.Frame.read([X], "fourier", None, random_state=0)
+    assert read.family.gamma == pytest.approx(whole.family.gamma, rel=1e-9)
+
+
+def test_frames_refuse_what_they_cannot_read():
+    X, _ = data()
+    with pytest.raises(ValueError, match="NaN"):
+        rs.Frame.read([np.full((3, 2), np.nan)])
+    with pytest.raises(ValueError, match="4 columns, the first had 3"):
+        rs.Frame.read([X, np.zeros((5, 4))])
+    with pytest.raises(ValueError, match="one weight >= 0"):
+        rs.Frame.read([(X, X[:, 0])])
+    with pytest.raises(ValueError, match="positive whole number"):
+        rs.Frame.read([X], "fourier", 0)
+
+
+def test_a_failed_fit_leaves_no_older_model_behind():
+    X, y = data()
+    model = rs.SpanClassifier(n_components=10).fit(X, y > 0)
+    with pytest.raises(ValueError, match="gamma"):
+        model.set_params(family=rs.Fourier(gamma=-1)).fit(X, np.digitize(y, [0, 1]))
+    with pytest.raises(ValueError, match="not fitted yet"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        rs.SpanRegressor().leave_one_out(X, y)
+
+
+def test_functions_refuse_what_is_not_finite_or_too_wide():
+    X, _ = data()
+    functions = rs.Stumps().draw(X, 5, 0)
+    with pytest.raises(ValueError, match="NaN"):
+        functions(np.full((2, 3), np.nan))
+    with pytest.raises(ValueError, match="drawn for 3 columns"):
+        functions.kernel(X[:, :2])
