@@ -8,7 +8,6 @@ else. Tables go to the terminal, and every number behind them to one JSON file a
 The rooms
 ---------
 ``speed``       one large regression against RBFSampler + Ridge, and against the bare arithmetic
-``first``       the same fit as the first one of a fresh process
 ``growth``      time and memory as rows are added, each size in a process of its own
 ``startup``     what ``import randspan`` adds to a session that has scikit-learn, and the first fit
 ``structured``  structured against independent frequencies: from how many columns on it pays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from . import first, growth, peers, speed, startup, structured
+from . import growth, peers, speed, startup, structured
 
 
 class Benchmark(Protocol):
@@ -20,5 +20,5 @@ class Benchmark(Protocol):
 
 
 BENCHMARKS: dict[str, Benchmark] = {
-    module.name: module for module in (speed, first, growth, startup, structured, peers)
+    module.name: module for module in (speed, growth, startup, structured, peers)
 }

@@ -106,14 +106,8 @@ def numbers(value):
         yield value
 
 
-def check_first(result):
-    assert len(result["seconds"]) == 4
-    assert len(result["bars"]) == 2
-
-
 CHECKS = {
     "speed": check_speed,
-    "first": check_first,
     "growth": check_growth,
     "startup": check_startup,
     "structured": check_structured,

@@ -28,6 +28,7 @@ Progress = Callable[[int], None]
 
 # Accumulators of all threads together may take this much memory.
 ACCUMULATORS = 2**30
+# Matrices of fewer columns are not worth a second BLAS thread.
 SMALL = 300
 
 
@@ -49,7 +50,7 @@ def accumulate(
         for rows in mine:
             Z, Y = features.block(rows), targets(rows)
             # The first block of each thread tells how much rounding the products cost.
-            known = None if total is None else total.rounding
+            known = None if total is None else total.rounding or None
             keys = features.keys(rows) if few else None
             block = kind.of(Z, Y, None if weights is None else weights[rows], known, keys)
             if total is None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Family, Functions, check_choice, check_number
-from .randomness import normals, sampled
+from .randomness import normals_or_sampled
 from .rows import Rows
 
 
@@ -42,10 +42,7 @@ class Projections(Family):
         return self
 
     def sample(self, n_features, n_components, seed):
-        if callable(self.weights):
-            weights = sampled(self.weights, seed, "weights", n_components, n_features)
-        else:
-            weights = normals(seed, "weights", n_components, n_features)
+        weights = normals_or_sampled(self.weights, seed, "weights", n_components, n_features)
         return ProjectionFunctions(self, n_features, n_components, self.scale * weights)
 
     def closed_form(self, X, Y):

@@ -64,6 +64,13 @@ def sampled(sampler, seed: int, stream: str, count: int, width: int) -> NDArray[
     return rows
 
 
+def normals_or_sampled(law, seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
+    """Rows of a user's sampler where ``law`` is one, standard normals otherwise."""
+    if callable(law):
+        return sampled(law, seed, stream, count, width)
+    return normals(seed, stream, count, width)
+
+
 def _philox(seed: int, stream: str, counter=None) -> np.random.Philox:
     key = np.array([seed, zlib.crc32(stream.encode())], dtype=np.uint64)
     return np.random.Philox(key=key, counter=counter)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Family, Functions, check_choice, check_number
-from .randomness import normals, sampled, uniforms
+from .randomness import normals_or_sampled, uniforms
 from .rows import Rows
 
 
@@ -108,18 +108,13 @@ class Units(Family):
         return self
 
     def sample(self, n_features, n_components, seed):
-        if callable(self.weights):
-            weights = sampled(self.weights, seed, "weights", n_components, n_features)
-        else:
-            weights = normals(seed, "weights", n_components, n_features)
-        if callable(self.bias):
-            biases = sampled(self.bias, seed, "biases", n_components, 1)[:, 0]
-        elif self.bias == "normal":
-            biases = normals(seed, "biases", n_components, 1)[:, 0]
+        weights = normals_or_sampled(self.weights, seed, "weights", n_components, n_features)
+        if self.bias is None:
+            biases = np.zeros(n_components)
         elif self.bias == "uniform":
             biases = 2 * uniforms(seed, "biases", n_components, 1)[:, 0] - 1
         else:
-            biases = np.zeros(n_components)
+            biases = normals_or_sampled(self.bias, seed, "biases", n_components, 1)[:, 0]
         return UnitFunctions(self, n_features, n_components, self.scale * weights, biases)
 
     def closed_form(self, X, Y):
