@@ -2,7 +2,7 @@
 
 A pair is two rows drawn independently by weight; pairs at distance zero (a row with itself or
 with its copy) say nothing about the scale and are left out. So a weight of two and a row that
-stands twice give the same γ.
+stands twice give the same γ, as long as all rows are looked at; of more than 512 a sample is.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def from_factor(factor: Factor, intercept: bool) -> Spectrum:
 
 
 def from_few_rows(factor: Factor, intercept: bool) -> Spectrum:
-    """The dual: eigenvectors U of the n × n matrix Z̃Z̃' of a factor that still is its rows."""
+    """The dual: eigenvectors U of Z̃Z̃', which is n × n for a factor that still is its rows."""
     start = time.perf_counter()
     Z, Y, mean, target_mean = factor.centred(intercept)
     values, vectors = _eigenvectors(Z @ Z.T)
