@@ -13,6 +13,9 @@ The rooms
 ``structured``  structured against independent frequencies: from how many columns on it pays
 ``peers``       error, time and memory beside seven other methods, on six data sets
 
+``leverage`` stands apart: it prints what cross-validation does not see (``python -m
+benchmarks.leverage``).
+
 `harness` runs a race, `memory` and `machine` read the system, `data` makes and finds data, `report`
 turns results into text. A benchmark is a module with a ``name``, ``run(quick) -> dict`` and
 ``text(result) -> str``; `registry` lists them.

@@ -85,12 +85,6 @@ def test_bumps_keep_all_rows_as_the_law_of_their_centres():
 
 def test_entries_of_a_sparse_matrix_may_be_mentioned_twice():
     X, y = data()
-    rows, columns = np.indices(X.shape).reshape(2, -1)
-    half = X.ravel() / 2
-    twice = sparse.csr_matrix(
-        (np.append(half, half), (np.append(rows, rows), np.append(columns, columns))), X.shape
-    )
-    twice = sparse.csr_matrix((twice.data, twice.indices, twice.indptr), X.shape)
     doubled = sparse.csr_matrix(X).tocoo()
     indices = np.repeat(doubled.col, 2)
     noncanonical = sparse.csr_matrix(
@@ -100,8 +94,8 @@ def test_entries_of_a_sparse_matrix_may_be_mentioned_twice():
     assert not noncanonical.has_canonical_format
     model = rs.SpanRegressor(n_components=50, dtype="float64", random_state=0)
     expected = model.fit(X, y).predict(X)
-    for matrix in (twice, noncanonical):
-        np.testing.assert_allclose(model.fit(matrix, y).predict(matrix), expected, atol=1e-8)
+    found = model.fit(noncanonical, y).predict(noncanonical)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 def test_fits_that_overlap_leave_blas_as_it_was():
@@ -189,3 +183,10 @@ def test_functions_refuse_what_is_not_finite_or_too_wide():
         functions(np.full((2, 3), np.nan))
     with pytest.raises(ValueError, match="drawn for 3 columns"):
         functions.kernel(X[:, :2])
+
+
+def test_a_stream_may_begin_with_rows_that_repeat_each_other():
+    X, y = data()
+    model = rs.SpanRegressor(n_components=20, random_state=0)
+    model.partial_fit(X[[0, 0, 1]], y[[0, 0, 1]])
+    assert np.isfinite(model.predict(X)).all()

@@ -107,9 +107,6 @@ class Moments:
     def __iadd__(self, other: Moments) -> Moments:
         return self._combine(other, +1)
 
-    def __isub__(self, other: Moments) -> Moments:
-        return self._combine(other, -1)
-
     def __add__(self, other: Moments) -> Moments:
         return self.copy()._combine(other, +1)
 
@@ -123,7 +120,6 @@ class Moments:
     def _combine(self, other: Moments, sign: int) -> Moments:
         """Add (+1) or remove (-1) ``other``, in place."""
         if other.weight == 0:
-            self.rows += sign * other.rows
             return self
         weight = self.weight + sign * other.weight
         if weight <= self.weight * 1e-12 and sign < 0:

@@ -29,10 +29,10 @@ def by_gcv(spectrum: Spectrum, scale: float, dtype: np.dtype) -> float:
     highest = np.floor(STEPS_PER_DECADE * np.log10(10 * largest / scale))
     alphas = 10.0 ** (np.arange(lowest, highest + 1) / STEPS_PER_DECADE)
     if spectrum.counted <= 1 + spectrum.intercept:
-        if spectrum.rows > 2:
+        if spectrum.rows > 2 and spectrum.weight <= 1 + spectrum.intercept:
             raise ValueError(
                 "alpha='auto' reads sample weights as counts of rows, and they sum to only "
-                f"{spectrum.counted:g}. Scale them to a mean of 1, or set alpha to a number."
+                f"{spectrum.weight:g}. Scale them to a mean of 1, or set alpha to a number."
             )
         return float(alphas[-1])  # the beginning of a stream: nothing to choose by yet
     errors = spectrum.gcv_errors(alphas * scale)
