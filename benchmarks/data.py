@@ -117,6 +117,19 @@ def letter() -> Split:
     )
 
 
+def forest(most: int | None = None) -> Split:
+    """Forest Cover, class 2 against the rest; all 581,012 rows, or the first ``most``.
+
+    Not in `SETS`: too large for most methods there.
+    """
+    path = _file("covtype/covtype.csv.gz")
+    rows = np.loadtxt(path, delimiter=",", skiprows=1, max_rows=most, dtype=np.float32)
+    parts = train_test_split(
+        rows[:, :-1], rows[:, -1] == 2, test_size=len(rows) // 10, random_state=0
+    )
+    return Split("classification", *parts)
+
+
 SETS: dict[str, Callable[[], Split]] = {
     "friedman1 (generated)": friedman,
     "hastie (generated)": hastie,

@@ -28,7 +28,6 @@ y = X[:, 0] + 0.1
         ({"family": 3}, "family must be one of"),
         ({"family": rs.Fourier}, "family must be one of"),
         ({"family": rs.Fourier(gamma=-1)}, "gamma must be positive"),
-        ({"loss": "hinge"}, "loss must be one of 'squared'"),
         ({"loss": "sqaured"}, "loss must be one of 'squared'"),
         ({"solver": "lu"}, "solver must be one of 'auto'"),
         ({"dtype": "float16"}, "dtype must be 'float32' or 'float64'"),

@@ -8,6 +8,7 @@ Families of functions (`randspan.families`) are drawn by estimators (`SpanRegres
 estimator reads from data before it draws.
 """
 
+from . import losses
 from .estimators import SpanClassifier, SpanRegressor, SpanTransformer
 from .families import (
     Bumps,
@@ -34,4 +35,5 @@ __all__ = [
     "Union",
     "Units",
     "estimate_kernel",
+    "losses",
 ]

@@ -60,6 +60,10 @@ class Features:
             return sparse.csr_array((bits, values.indices, values.indptr), values.shape) @ odd
         return (_mixed(values) * odd).sum(axis=1)
 
+    def take(self, rows: NDArray) -> NDArray:
+        """Any rows of Z, by their numbers."""
+        return self.functions.evaluate(self.frame.rows(self.X[rows], self.dtype))
+
     def block(self, rows: slice) -> NDArray:
         """The rows of Z in one slice."""
         return self.functions.evaluate(self.rows(rows))

@@ -28,8 +28,10 @@ Progress = Callable[[int], None]
 
 # Accumulators of all threads together may take this much memory.
 ACCUMULATORS = 2**30
-# Matrices of fewer columns are not worth a second BLAS thread.
-SMALL = 300
+# Matrices of fewer columns are not worth a second BLAS thread. numpy and scipy bring a BLAS each,
+# whose idle threads go on spinning for a while and take the other one's cores: on small matrices
+# that makes everything several times slower.
+SMALL = 1500
 
 
 def accumulate(
@@ -63,7 +65,7 @@ def accumulate(
 
     most = max(1, ACCUMULATORS // (16 * features.n_columns**2))
     workers = min(n_threads(n_jobs), len(blocks), most)
-    with _threads(workers, n_jobs, features.n_columns) as pool:
+    with threads(workers, n_jobs, features.n_columns) as pool:
         parts = pool(run, [blocks[i::workers] for i in range(workers)])
     total = parts[0]
     for part in parts[1:]:
@@ -82,7 +84,7 @@ def apply(
     def run(rows: slice) -> NDArray:
         return function(features.block(rows), rows)
 
-    with _threads(min(n_threads(n_jobs), len(blocks)), n_jobs, features.n_columns) as pool:
+    with threads(min(n_threads(n_jobs), len(blocks)), n_jobs, features.n_columns) as pool:
         return np.concatenate(pool(run, blocks))
 
 
@@ -106,7 +108,7 @@ def blas_threads(n_jobs: int | None, size: int) -> Iterator[None]:
 
 
 @contextmanager
-def _threads(workers: int, n_jobs: int | None, size: int) -> Iterator[Callable]:
+def threads(workers: int, n_jobs: int | None, size: int) -> Iterator[Callable]:
     """A map over ``workers`` threads, each with its share of BLAS threads."""
     if workers == 1:
         with blas_threads(n_jobs, size):
@@ -131,6 +133,7 @@ def _limited(threads: int) -> Iterator[None]:
         if _inside == 0:
             _before[:] = [(library, library.num_threads) for library in _blas_libraries()]
         _inside += 1
+        outer = [library.num_threads for library, _ in _before]
         for library, _ in _before:
             library.set_num_threads(threads)
     try:
@@ -138,9 +141,9 @@ def _limited(threads: int) -> Iterator[None]:
     finally:
         with _lock:
             _inside -= 1
-            if _inside == 0:
-                for library, number in _before:
-                    library.set_num_threads(number)
+            back = outer if _inside else [number for _, number in _before]
+            for (library, _), number in zip(_before, back, strict=True):
+                library.set_num_threads(number)
 
 
 @cache

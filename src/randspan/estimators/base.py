@@ -13,23 +13,41 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .. import losses
 from ..engines import cpu
+from ..engines.memory import budget
 from ..families import Functions
 from ..families.base import check_choice, check_number
 from ..families.randomness import seed_from
 from ..families.rows import canonical
 from ..frame import Frame, as_family
+from ..losses import Loss, Squared
 from ..moments import Factor, Moments
-from ..solvers import Solution
+from ..solvers import LeastSquares, Solution
 from . import fitting
 from .fitting import Settings, State, Targets
 from .kernel_machine import KernelColumns
 
-LOSSES = ("squared",)
 # A row removed must leave a scatter that is not negative; rounding is forgiven up to here.
 FORGIVEN = 1e-6
+
+
+def squared_only(method: str):
+    """A method that exists for the squared loss alone (`available_if`)."""
+
+    def check(model: SpanModel) -> bool:
+        name = model.loss.name if isinstance(model.loss, Loss) else model.loss
+        if name == Squared.name or name not in losses.NAMED:  # what is no loss is refused later
+            return True
+        raise AttributeError(
+            f"{method} needs the squared loss, whose sums add up over rows; loss={model.loss!r} "
+            "has no such sums: use fit."
+        )
+
+    return available_if(check)
 
 
 class SpanModel(BaseEstimator):
@@ -42,11 +60,13 @@ class SpanModel(BaseEstimator):
         *,
         loss="squared",
         alpha="auto",
+        bound=None,
         fit_intercept=True,
         standardize=True,
         scales=None,
         frame=None,
         solver="auto",
+        memory=None,
         dtype="float32",
         random_state=None,
         n_jobs=None,
@@ -56,11 +76,13 @@ class SpanModel(BaseEstimator):
         self.n_components = n_components
         self.loss = loss
         self.alpha = alpha
+        self.bound = bound
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.scales = scales
         self.frame = frame
         self.solver = solver
+        self.memory = memory
         self.dtype = dtype
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -74,8 +96,16 @@ class SpanModel(BaseEstimator):
     # -- what the two kinds of model do differently ------------------------------------------
 
     @abstractmethod
+    def _judges(self, loss: Loss | type[Loss]) -> bool:
+        """Whether a loss judges this kind of target."""
+
+    @abstractmethod
     def _validate(self, X, y, first: bool, min_rows: int):
         """X and y, checked; ``first`` where a new model starts."""
+
+    def _row_weights(self, sample_weight, X, y) -> NDArray[np.float64] | None:
+        """The weights of rows, or None where all are 1."""
+        return check_weights(sample_weight, X)
 
     @abstractmethod
     def _learn_targets(self, y, classes) -> None:
@@ -88,13 +118,13 @@ class SpanModel(BaseEstimator):
     # -- fitting -----------------------------------------------------------------------------
 
     def _fit(self, X, y, sample_weight, classes=None):
-        settings = self._settings()
+        self._settings()  # refuses parameters before any work is done
         self.__dict__.pop("_state", None)  # a fit that fails leaves no older one behind
         X, y = self._validate(X, y, first=True, min_rows=2)
-        weights = check_weights(sample_weight, X)
         self._learn_targets(y, classes)
+        weights = self._row_weights(sample_weight, X, y)
         self._state = fitting.fit(
-            self._read_frame(X, weights), X, self._targets(y), weights, settings
+            self._read_frame(X, weights), X, self._targets(y), weights, self._settings()
         )
         self.frame_ = self._state.frame
         return self
@@ -103,13 +133,15 @@ class SpanModel(BaseEstimator):
         settings = self._settings()
         first = not hasattr(self, "_state")
         X, y = self._validate(X, y, first=first, min_rows=1)
-        weights = check_weights(sample_weight, X)
         if first:
             self._learn_targets(y, classes)
+        weights = self._row_weights(sample_weight, X, y)
+        if first:
             self._state = self._start(X, y, weights, settings)
             self.frame_ = self._state.frame
         state = self._streaming_state("partial_fit")
         kind = type(state.statistics)
+        state.calibration = None
         state.statistics += fitting.accumulate(kind, state, X, self._targets(y), weights, settings)
         state.solution = None
         return self
@@ -132,6 +164,7 @@ class SpanModel(BaseEstimator):
         statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
         return State(frame, functions, statistics, None, dtype)
 
+    @squared_only("forget")
     def forget(self, X, y, sample_weight=None):
         """Remove rows: the model is as if it had never seen them.
 
@@ -147,7 +180,7 @@ class SpanModel(BaseEstimator):
         """
         check_is_fitted(self)
         X, y = self._validate(X, y, first=False, min_rows=1)
-        weights = check_weights(sample_weight, X)
+        weights = self._row_weights(sample_weight, X, y)
         state = self._streaming_state("forget")
         if isinstance(state.statistics, Factor):
             raise ValueError(
@@ -156,8 +189,10 @@ class SpanModel(BaseEstimator):
             )
         old = fitting.accumulate(Moments, state, X, self._targets(y), weights, self._settings())
         state.statistics, state.solution = _without(state.statistics, old), None
+        state.calibration = None
         return self
 
+    @squared_only("merge")
     def merge(self, other):
         """Take in the rows of another model: as if fitted on both parts.
 
@@ -191,7 +226,7 @@ class SpanModel(BaseEstimator):
                 "One model holds moments and the other an orthogonal factor: fit both with the "
                 "same solver."
             )
-        mine.solution = None
+        mine.solution = mine.calibration = None
         return self
 
     def _check_same_targets(self, other) -> None:
@@ -204,8 +239,14 @@ class SpanModel(BaseEstimator):
         state = self._state
         if state.statistics is None:
             raise ValueError(
-                f"{method} needs statistics of fixed size; the exact kernel machine "
-                "(n_components=inf) has none. Use a finite n_components."
+                f"{method} needs statistics of fixed size, which "
+                + (
+                    "the exact kernel machine (n_components=inf) does not have: use a finite "
+                    "n_components."
+                    if state.frame.n_components == np.inf
+                    else f"the solver {self._solution.solver!r} does not keep: use solver='eigen' "
+                    "or 'cholesky', or start with partial_fit."
+                )
             )
         # Few rows were solved in the dual and kept as rows. Moments take any number.
         solved_as = None if state.solution is None else state.solution.solver
@@ -241,21 +282,44 @@ class SpanModel(BaseEstimator):
     # -- parameters --------------------------------------------------------------------------
 
     def _settings(self) -> Settings:
-        check_choice("loss", self.loss, LOSSES)
+        loss = self._loss()
         check_choice("solver", self.solver, fitting.SOLVERS)
         alpha = self.alpha
         if isinstance(alpha, str):
             check_choice("alpha", alpha, ("auto",), " or a number >= 0")
         else:
             alpha = check_number("alpha", alpha, at_least=0)
+        budget(self.memory)  # refuses what it does not understand
         return Settings(
+            loss=loss,
             alpha=alpha,
+            bound=None if self.bound is None else check_bound(self.bound),
             intercept=bool(self.fit_intercept),
             solver=self.solver,
             dtype=check_dtype(self.dtype),
             n_jobs=check_jobs(self.n_jobs),
             verbose=bool(self.verbose),
+            memory=self.memory,
+            heldout=self._needs_heldout,
         )
+
+    @property
+    def _needs_heldout(self) -> bool:
+        """Whether a fit should keep scores of models that did not see their rows."""
+        return False
+
+    def _loss(self) -> Loss:
+        """The loss by its name or as itself, if it judges this model's kind of target."""
+        if isinstance(self.loss, Loss):
+            loss = self.loss
+        else:
+            names = [name for name, kind in losses.NAMED.items() if self._judges(kind)]
+            check_choice("loss", self.loss, names, " or a loss such as rs.losses.Huber(delta=1.0)")
+            loss = losses.NAMED[self.loss]()
+        if not self._judges(loss):
+            kind = "classes" if loss.for_classes else "numbers"
+            raise ValueError(f"The {loss.name} loss judges {kind}: not for {type(self).__name__}.")
+        return loss
 
     def _n_components(self) -> int | float | None:
         k = self.n_components
@@ -287,9 +351,19 @@ class SpanModel(BaseEstimator):
         check_is_fitted(self)
         state = self._state
         if state.solution is None:
-            scale = state.frame.ridge_scale
-            state.solution = fitting.solve(state.statistics, scale, self._settings())
+            state.solution = fitting.solve(state, self._settings())
         return state.solution
+
+    def _least_squares(self, wanted: str) -> LeastSquares:
+        """The solution, where it is one that knows degrees of freedom and leverages."""
+        solution = self._solution
+        if not isinstance(solution, LeastSquares):
+            raise ValueError(
+                f"{wanted} needs the squared loss without a box, solved from statistics (solver "
+                f"'eigen', 'cholesky', 'dual' or 'qr'); this model was solved by "
+                f"{solution.solver!r}."
+            )
+        return solution
 
     @property
     def functions_(self) -> Functions:
@@ -302,7 +376,10 @@ class SpanModel(BaseEstimator):
 
     @property
     def gcv_error_(self) -> float:
-        return self._solution.gcv_error
+        try:
+            return self._least_squares("gcv_error_").gcv_error
+        except ValueError as reason:
+            raise AttributeError(str(reason)) from None
 
     @property
     def solution_(self) -> Solution:
@@ -322,7 +399,7 @@ class SpanModel(BaseEstimator):
 
         return cpu.apply(self._state.features(X), scores, self.n_jobs)
 
-    def _leverages(self, X, solution: Solution) -> NDArray[np.float64]:
+    def _leverages(self, X, solution: LeastSquares) -> NDArray[np.float64]:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
         functions = self._state.functions
         features = self._state.features(X)
@@ -339,10 +416,10 @@ class SpanModel(BaseEstimator):
         """Scores of the models fitted without one row each: y - e/(1 - h)."""
         check_is_fitted(self)
         X, y = self._validate(X, y, first=False, min_rows=1)
-        weights = check_weights(sample_weight, X)
+        weights = self._row_weights(sample_weight, X, y)
         Y = self._targets(y)(slice(0, X.shape[0]))
         each = np.ones(len(Y)) if weights is None else weights
-        solution = self._solution
+        solution = self._least_squares("leave_one_out")
         if isinstance(self._state.statistics, Factor):
             # 1 - h is a small difference: worth the singular vectors of the rows themselves.
             solution = fitting.orthogonal_solution(self._state, solution, self._settings())
@@ -405,6 +482,14 @@ def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def check_bound(bound) -> float:
+    """C of the box, a positive number."""
+    number = check_number("bound", bound)
+    if number <= 0:
+        raise ValueError(f"bound must be None or a positive number, got {bound!r}.")
+    return number
 
 
 def check_dtype(dtype) -> np.dtype:

@@ -4,30 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ..families.randomness import raw_bits
 from ..families.rows import canonical
-from .base import SpanModel
+from ..losses import Logistic, Softmax
+from ..solvers import LeastSquares
+from .base import SpanModel, check_weights, squared_only
+from .calibration import Calibration, least_squares_probabilities
+
+# Rows whose leave-one-out scores probabilities are fitted to.
+CALIBRATION_ROWS = 2000
+FEWEST_ROWS = 10
 
 
 class SpanClassifier(ClassifierMixin, SpanModel):
-    """argmax_c f_c(x), each f_c = b_c + Σ_i w_ci φ_i fitted to +1 for class c and -1 for the rest.
+    """argmax_c f_c(x), each f_c = b_c + Σ_i w_ci φ_i fitted to y = +1 for class c, -1 for the rest.
 
-    Two classes share one f, whose sign decides. The ridge and everything else is as in
-    `SpanRegressor`: Σ_r ω_r (y_rc - f_c(x_r))² + alpha·k·‖w_c‖², one alpha for all classes.
+    Two classes share one f, whose sign decides. What is minimised is
+    Σ_r ω_r loss(f_c(x_r), y_rc) + alpha·k·‖w_c‖², |w_ci| ≤ bound/k, with one alpha for all classes;
+    the logistic loss of several classes is the softmax of all f_c.
 
     Parameters
     ----------
-    family, n_components, loss, alpha, fit_intercept, standardize, scales, frame, solver, dtype, \
-random_state, n_jobs, verbose
-        As for `SpanRegressor`.
+    family, n_components, alpha, bound, fit_intercept, standardize, scales, frame, solver, memory, \
+dtype, random_state, n_jobs, verbose
+        As for `SpanRegressor`. With a loss other than the squared one, alpha is that of
+        scikit-learn's LinearSVC and LogisticRegression at C = 1/(2·alpha) on features/√k.
+    loss : {"squared", "hinge", "squared_hinge", "logistic", "exponential"}, default="squared"
+        The squared loss streams, forgets and merges; the others need all rows at once.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the weights of rows by a number for their class; "balanced" by n/(n_classes·n_c),
+        which needs all rows at once.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1, k) for two classes, else (n_classes, k)
     intercept_ : ndarray of shape (1,) or (n_classes,)
+    class_weight_ : ndarray of shape (n_classes,)
+        What the weights of each class were multiplied by.
     alpha_, gcv_error_, n_components_, functions_, frame_, solution_, n_features_in_, \
 feature_names_in_
         As for `SpanRegressor`; the error is that of the ±1 columns.
@@ -41,6 +59,45 @@ feature_names_in_
     >>> bool(model.score(X, y) > 0.95)
     True
     """
+
+    def __init__(
+        self,
+        family="fourier",
+        n_components="auto",
+        *,
+        loss="squared",
+        alpha="auto",
+        bound=None,
+        class_weight=None,
+        fit_intercept=True,
+        standardize=True,
+        scales=None,
+        frame=None,
+        solver="auto",
+        memory=None,
+        dtype="float32",
+        random_state=None,
+        n_jobs=None,
+        verbose=False,
+    ):
+        super().__init__(
+            family,
+            n_components,
+            loss=loss,
+            alpha=alpha,
+            bound=bound,
+            fit_intercept=fit_intercept,
+            standardize=standardize,
+            scales=scales,
+            frame=frame,
+            solver=solver,
+            memory=memory,
+            dtype=dtype,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
 
     def fit(self, X, y, sample_weight=None):
         """Fit all rows.
@@ -56,8 +113,11 @@ feature_names_in_
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight)
+        self._calibrate(X, y, sample_weight)
+        return self
 
+    @squared_only("partial_fit")
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add rows; the frame is read from the first block, or given as ``frame``.
 
@@ -103,6 +163,32 @@ feature_names_in_
         """
         return self._decide(self._scores(self._check_X(X)))
 
+    def predict_proba(self, X):
+        """P(class | x), one column for every class.
+
+        The logistic loss has probabilities of its own. For the other losses they are proportional
+        to exp(a·f_c + b·f_c³); `fit` finds a and b from scores of rows that had no part in them:
+        exact leave-one-out scores of up to 2,000 rows for the squared loss, held-out folds for the
+        rest. After `partial_fit`, `forget` or `merge` there are no such rows, and probabilities are
+        proportional to (1 + f_c)/2 within [0, 1], which is what the squared loss estimates. Where
+        classes or rows are weighted, so are the probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        """
+        scores = self._scores(self._check_X(X))
+        own = self._loss().probabilities(scores)
+        if own is not None:
+            return np.column_stack([1 - own, own]) if own.shape[1] == 1 else own
+        return (self._state.calibration or least_squares_probabilities)(scores)
+
+    def _loss(self):
+        loss = super()._loss()
+        several = len(getattr(self, "classes_", ())) > 2
+        return Softmax() if several and isinstance(loss, Logistic) else loss
+
+    @squared_only("leave_one_out")
     def leave_one_out(self, X, y, sample_weight=None):
         """For each training row the class that the model fitted without it predicts, exactly.
 
@@ -125,6 +211,55 @@ feature_names_in_
         if scores.shape[1] == 1:
             return self.classes_[(scores[:, 0] > 0).astype(np.intp)]
         return self.classes_[scores.argmax(axis=1)]
+
+    @property
+    def _needs_heldout(self):
+        return self._loss().probabilities(np.zeros((1, 1))) is None
+
+    def _calibrate(self, X, y, sample_weight):
+        """Fit the numbers of `predict_proba` to scores of rows that had no part in them."""
+        if not self._needs_heldout:
+            return
+        X, y = self._validate(X, y, first=False, min_rows=1)
+        weights = check_weights(sample_weight, X)
+        each = self._weights_of_classes(y) * (1 if weights is None else weights)
+        state = self._state
+        if state.heldout is None and isinstance(state.solution, LeastSquares):
+            bits = raw_bits(state.frame.seed, "calibration", len(y))
+            rows = np.sort(np.argsort(bits)[:CALIBRATION_ROWS])
+            state.heldout = rows, self._left_out_scores(X, y, rows, state.solution)
+        if state.heldout is None:
+            return
+        rows, scores = state.heldout
+        known = (each[rows] > 0) & np.isfinite(scores).all(axis=1)
+        rows, scores = rows[known], scores[known]
+        if each[rows].sum() >= FEWEST_ROWS:
+            targets = self._targets(y)(slice(0, len(y)))[rows]
+            state.calibration = Calibration.of(scores, targets, each[rows])
+
+    def _left_out_scores(self, X, y, rows, solution):
+        """Leave-one-out scores of some rows, nan where a model passes through a row.
+
+        One unit of weight is left out, so that a row of weight two is two rows.
+        """
+        Y = self._targets(y)(slice(0, len(y)))[rows]
+        each = self._weights_of_classes(y[rows])
+        left = 1 - each * self._leverages(X[rows], solution)
+        left = np.where(left < 1e-6, np.nan, left)
+        return Y - (Y - self._scores(X[rows])) / left[:, None]
+
+    def _row_weights(self, sample_weight, X, y):
+        weights = check_weights(sample_weight, X)
+        if self.class_weight is None:
+            return weights
+        each = self._weights_of_classes(y)
+        return each if weights is None else weights * each
+
+    def _weights_of_classes(self, y):
+        return self.class_weight_[np.searchsorted(self.classes_, y)]
+
+    def _judges(self, loss):
+        return loss.for_classes
 
     def _validate(self, X, y, first, min_rows):
         X, y = validate_data(
@@ -149,6 +284,15 @@ feature_names_in_
                 "classes (to stream, name them all in the first call: classes=[...])."
             )
         self._n_targets = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self.class_weight_ = self._find_class_weight(y, streaming=classes is not None)
+
+    def _find_class_weight(self, y, streaming):
+        if isinstance(self.class_weight, str) and streaming:
+            raise ValueError(
+                "class_weight='balanced' needs to see all rows before the first one is weighted: "
+                "use fit, or hand in a dictionary."
+            )
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
 
     def _targets(self, y):
         unknown = np.setdiff1d(y, self.classes_)

@@ -15,43 +15,72 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines import cpu
+from ..engines import cpu, memory
 from ..families import Functions
 from ..features import Features
 from ..frame import Frame
+from ..losses import Loss, Squared
 from ..moments import Factor, Moments
-from ..solvers import IllConditioned, Solution, Spectrum, cholesky, spectrum
+from ..solvers import (
+    METHODS,
+    IllConditioned,
+    LeastSquares,
+    Solution,
+    Spectrum,
+    box,
+    cholesky,
+    spectrum,
+)
+from ..solvers.newton import MODERATE
 from ..tuning.alpha import by_gcv
 from ..tuning.width import doubled
+from . import iterating
 from .kernel_machine import KernelColumns, check_memory
 from .progress import Progress
 
 Targets = Callable[[slice], NDArray[np.float64]]
 
-SOLVERS = ("auto", "cholesky", "eigen", "dual", "qr")
+SOLVERS = ("auto", *METHODS)
+# From here on the squared loss is solved in passes where moments would take longer than this many
+# multiplications (about half a minute on two cores).
+MANY_FUNCTIONS = 5000
+MANY_PRODUCTS = 2e12
+
+NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
 
 
 @dataclass(frozen=True)
 class Settings:
     """The parameters of an estimator that say how to fit."""
 
+    loss: Loss
     alpha: Any
+    bound: float | None
     intercept: bool
     solver: str
     dtype: np.dtype
     n_jobs: int | None
     verbose: bool
+    memory: Any = None
+    heldout: bool = False
 
 
 @dataclass
 class State:
-    """Everything a fitted model knows. ``solution`` is None while rows wait to be solved for."""
+    """Everything a fitted model knows.
+
+    ``solution`` is None while rows wait to be solved for. ``heldout`` are numbers of rows, and
+    scores of models that did not see them, where settings ask for it and a fit knows them;
+    ``calibration`` is what a classifier makes of them.
+    """
 
     frame: Frame
     functions: Functions
     statistics: Any
     solution: Solution | None
     dtype: np.dtype
+    heldout: tuple[NDArray, NDArray] | None = None
+    calibration: Any = None
 
     def features(self, X) -> Features:
         return Features(self.frame, self.functions, X, self.dtype)
@@ -62,23 +91,29 @@ def fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> State
     if frame.n_components is not None:
         return _fit(frame, X, targets, weights, settings)
 
-    def attempt(k: int) -> tuple[float, State]:
-        state = _fit(frame.with_components(k), X, targets, weights, settings)
-        assert state.solution is not None
-        return state.solution.gcv_error, state
+    # How many functions is a question that the squared loss answers well and fast, for all losses.
+    plain = isinstance(settings.loss, Squared) and settings.bound is None
+    asking = settings if plain else replace(settings, loss=Squared(), bound=None, solver="auto")
 
-    return doubled(attempt)
+    def attempt(k: int) -> tuple[float, State]:
+        state = _fit(frame.with_components(k), X, targets, weights, asking)
+        return state.solution.gcv_error, state  # type: ignore[union-attr]
+
+    found = doubled(attempt)
+    return found if plain else _fit(found.frame, X, targets, weights, settings)
 
 
 def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> State:
     if frame.n_components == np.inf:
         return _fit_kernel_machine(frame, X, targets, weights, settings)
     functions = frame.functions()
-    present = X.shape[0] if weights is None else int(np.count_nonzero(weights))
-    few = present < functions.n_columns
-    exact = settings.alpha == 0
-    dtype = np.dtype(np.float64) if exact else settings.dtype
+    dtype = np.dtype(np.float64) if settings.alpha == 0 else settings.dtype
     state = State(frame, functions, None, None, dtype)
+    method, why = _method(X.shape[0], functions.n_columns, targets(slice(0, 1)).shape[1], settings)
+    if not METHODS[method].statistics:
+        return iterating.fit(state, X, targets, weights, settings, method, why)
+    present = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+    few = present < functions.n_columns and settings.bound is None
     if settings.solver in ("dual", "qr") or (settings.solver == "auto" and few):
         return _fit_factor(state, X, targets, weights, settings, "")
     why = ""
@@ -86,7 +121,7 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
         state.dtype = precision
         state.statistics = accumulate(Moments, state, X, targets, weights, settings)
         try:
-            state.solution = solve(state.statistics, frame.ridge_scale, settings, why)
+            state.solution = solve(state, settings, why)
             return state
         except IllConditioned:
             if settings.solver != "auto":
@@ -95,14 +130,60 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
     return _fit_factor(state, X, targets, weights, settings, why)
 
 
+def _method(n: int, k: int, c: int, settings: Settings) -> tuple[str, str]:
+    """Which solver, by loss, box, shape and memory; refuses what a solver asked for cannot do."""
+    loss, solver = settings.loss, settings.solver
+    squared = isinstance(loss, Squared)
+    if solver != "auto":
+        _check_method(solver, settings)
+        return solver, "asked for"
+    if not squared:
+        return iterating.method_for(settings, n, k, c)
+    if settings.bound is not None:
+        if k <= MODERATE and 8 * k**2 * 8 <= memory.budget(settings.memory):
+            return "box", ""
+        return iterating.method_for(settings, n, k, c)
+    factor = 10 if settings.alpha == "auto" else 1
+    products = min(n * k**2 + factor * k**3, n**2 * k + factor * n**3)
+    if k >= MANY_FUNCTIONS and products > MANY_PRODUCTS:
+        return "sketched", f"{k} functions: passes are cheaper than moments"
+    needed = 8 * (cpu.n_threads(settings.n_jobs) + 4) * k * min(n, k)
+    if needed > memory.budget(settings.memory):
+        return "sketched", f"moments would need {needed / 1e9:.3g} GB"
+    return "eigen" if settings.alpha == "auto" else "cholesky", ""
+
+
+def _check_method(solver: str, settings: Settings) -> None:
+    """Say which need of a solver a loss or a box does not meet."""
+    loss, method = settings.loss, METHODS[solver]
+    if method.squared_only and not isinstance(loss, Squared):
+        problem = f"is for the squared loss, not for loss={loss.name!r}"
+    elif method.smooth and not loss.smooth:
+        problem = f"needs a smooth loss; the {loss.name} loss has a kink (use 'multipliers')"
+    elif solver == "multipliers" and loss.smooth:
+        problem = f"is for losses with a kink; the {loss.name} loss has none (use 'lbfgs')"
+    elif settings.bound is not None and not method.box:
+        problem = f"knows no box (bound={settings.bound:g})"
+    elif solver == "box" and settings.bound is None:
+        problem = "needs a bound"
+    else:
+        return
+    raise ValueError(f"solver={solver!r} {problem}; solver='auto' chooses one that fits.")
+
+
 def _fit_factor(state: State, X, targets, weights, settings: Settings, why: str) -> State:
     state.dtype = np.dtype(np.float64)
     state.statistics = accumulate(Factor, state, X, targets, weights, settings)
-    state.solution = solve(state.statistics, state.frame.ridge_scale, settings, why)
+    state.solution = solve(state, settings, why)
     return state
 
 
 def _fit_kernel_machine(frame: Frame, X, targets, weights, settings: Settings) -> State:
+    if not isinstance(settings.loss, Squared) or settings.bound is not None:
+        raise ValueError(
+            "n_components=inf, the exact kernel machine, has the squared loss and no box; use a "
+            f"finite n_components for loss={settings.loss.name!r} and bound={settings.bound!r}."
+        )
     if settings.solver != "auto":
         raise ValueError(
             f"n_components=inf has one solver; leave solver='auto' instead of {settings.solver!r}."
@@ -130,19 +211,33 @@ def accumulate(kind, state: State, X, targets: Targets, weights, settings: Setti
     return cpu.accumulate(kind, state.features(X), targets, weights, settings.n_jobs, progress)
 
 
-def solve(
-    statistics: Moments | Factor, scale: float, settings: Settings, why: str = ""
-) -> Solution:
-    """The weights that statistics lead to, with the solver that fits them."""
+def solve(state: State, settings: Settings, why: str = "") -> Solution:
+    """The weights that a state's statistics lead to, with the solver that fits them."""
+    statistics, scale = state.statistics, state.frame.ridge_scale
+    limits = iterating.limits_of(state.functions, settings.bound)
     with cpu.blas_threads(settings.n_jobs, statistics.n_functions):
         if isinstance(statistics, Factor):
             return _solve_factor(statistics, scale, settings, why)
+        if limits is not None:
+            return _solve_box(statistics, scale, limits, settings, why)
         return _solve_moments(statistics, scale, settings, why)
+
+
+def _solve_box(moments: Moments, scale: float, limits, settings: Settings, why: str) -> Solution:
+    if moments.weight <= 0:
+        raise ValueError(NO_ROWS)
+    alpha, reason = settings.alpha, "the squared loss in a box: moments suffice" + why
+    if alpha == "auto":
+        alpha = by_gcv(spectrum.from_moments(moments, settings.intercept), scale, settings.dtype)
+        reason += "; alpha by cross-validation without the box"
+    if moments.noise and alpha * scale < cholesky.smallest_trusted(moments):
+        raise IllConditioned("float32 features are not accurate enough for so small a ridge.")
+    return box.solve(moments, alpha, scale, limits, settings.intercept, reason)
 
 
 def _solve_moments(moments: Moments, scale: float, settings: Settings, why: str) -> Solution:
     if moments.weight <= 0:
-        raise ValueError("The model holds no rows (all were forgotten, or have weight 0).")
+        raise ValueError(NO_ROWS)
     if settings.alpha != "auto" and settings.solver in ("auto", "cholesky"):
         reason = "one alpha, at least as many rows as columns: moments by Cholesky" + why
         return cholesky.solve(moments, settings.alpha, scale, settings.intercept, reason)
@@ -160,7 +255,7 @@ def _solve_moments(moments: Moments, scale: float, settings: Settings, why: str)
 
 def _solve_factor(factor: Factor, scale: float, settings: Settings, why: str) -> Solution:
     if factor.weight <= 0:
-        raise ValueError("The model holds no rows (all have weight 0).")
+        raise ValueError(NO_ROWS)
     few = factor.rows < factor.n_functions
     if settings.solver == "dual" or (settings.solver == "auto" and few):
         # Z̃Z̃' squares the condition number as Z̃'Z̃ does; small ridges need the rows themselves.
@@ -177,7 +272,7 @@ def _solve_factor(factor: Factor, scale: float, settings: Settings, why: str) ->
     return _on_path(path, scale, settings, "orthogonal factor of the rows" + why)
 
 
-def orthogonal_solution(state: State, solution: Solution, settings: Settings) -> Solution:
+def orthogonal_solution(state: State, solution: LeastSquares, settings: Settings) -> LeastSquares:
     """The same solution with a posterior from the factor's singular vectors."""
     if solution.solver == "qr":
         return solution
@@ -186,7 +281,7 @@ def orthogonal_solution(state: State, solution: Solution, settings: Settings) ->
         return path.solution(solution.alpha, state.frame.ridge_scale, "")
 
 
-def _on_path(path: Spectrum, scale: float, settings: Settings, reason: str) -> Solution:
+def _on_path(path: Spectrum, scale: float, settings: Settings, reason: str) -> LeastSquares:
     alpha = settings.alpha
     if alpha == "auto":
         alpha = by_gcv(path, scale, settings.dtype)

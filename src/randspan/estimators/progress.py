@@ -24,6 +24,11 @@ class Progress:
             if finished or time.monotonic() >= self.next_show:
                 self._show()
 
+    def note(self, text: str) -> None:
+        """A line of its own, once work takes long enough to be shown."""
+        if time.monotonic() >= self.next_show or self.shown:
+            print(text, file=sys.stderr, flush=True)
+
     def _show(self) -> None:
         self.shown = True
         share = min(self.done / max(self.total, 1), 1.0)

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from ..families.rows import canonical
-from .base import SpanModel
+from .base import SpanModel, squared_only
 
 
 class SpanRegressor(RegressorMixin, SpanModel):
@@ -103,6 +103,7 @@ class SpanRegressor(RegressorMixin, SpanModel):
         """
         return self._fit(X, y, sample_weight)
 
+    @squared_only("partial_fit")
     def partial_fit(self, X, y, sample_weight=None):
         """Add rows; the frame is read from the first block, or given as ``frame``.
 
@@ -138,9 +139,11 @@ class SpanRegressor(RegressorMixin, SpanModel):
         mean = self._shaped(self._scores(X))
         if not return_std:
             return mean
-        variance = self._solution.noise_variance * (1 + self._leverages(X, self._solution)[:, None])
+        solution = self._least_squares("return_std=True")
+        variance = solution.noise_variance * (1 + self._leverages(X, solution)[:, None])
         return mean, self._shaped(np.sqrt(variance))
 
+    @squared_only("leave_one_out")
     def leave_one_out(self, X, y, sample_weight=None):
         """For each training row the prediction of the model fitted without it, exactly.
 
@@ -167,6 +170,9 @@ class SpanRegressor(RegressorMixin, SpanModel):
     def intercept_(self):
         intercept = self._solution.intercept
         return float(intercept[0]) if self._flat else intercept
+
+    def _judges(self, loss):
+        return loss.for_numbers
 
     def _validate(self, X, y, first, min_rows):
         if sparse.issparse(y):

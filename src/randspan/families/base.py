@@ -158,6 +158,11 @@ class Functions(ABC):
         """Columns of ``functions(X)``."""
         return self.n_components
 
+    @property
+    def n_direct(self) -> int:
+        """How many of the first columns are not drawn (direct links): no box holds for them."""
+        return 0
+
     def __call__(self, X) -> NDArray:
         return self.evaluate(self._rows(X))
 

@@ -34,8 +34,13 @@ def child_seed(seed: int, index: int) -> int:
 
 def uniforms(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
     """Uniforms on (0, 1), shape (count, width); row i is the same for every ``count > i``."""
-    raw = _philox(seed, stream).random_raw(count * width).reshape(count, width)
+    raw = raw_bits(seed, stream, count * width).reshape(count, width)
     return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def raw_bits(seed: int, stream: str, count: int) -> NDArray[np.uint64]:
+    """64 random bits for every position."""
+    return _philox(seed, stream).random_raw(count)
 
 
 def normals(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:

@@ -76,13 +76,17 @@ class UnionFunctions(Functions):
     def n_columns(self) -> int:
         return sum(part.n_columns for part in self.parts)
 
+    @property
+    def n_direct(self) -> int:
+        return sum(part.n_direct for part in self.parts)
+
     def evaluate(self, rows: Rows) -> NDArray:
         out = np.empty((len(rows), self.n_columns), dtype=rows.dtype)
-        front = self.n_columns - self.n_components
+        front = self.n_direct
         start, step = 0, len(self.parts)
         for j, part in enumerate(self.parts):
             values = part.evaluate(rows)
-            extra = part.n_columns - part.n_components
+            extra = part.n_direct
             out[:, start : start + extra] = values[:, :extra]
             out[:, front + j :: step] = values[:, extra:]
             start += extra

@@ -176,7 +176,11 @@ class UnitFunctions(Functions):
 
     @property
     def n_columns(self) -> int:
-        return self.n_components + (self.n_features if self.family.direct else 0)
+        return self.n_components + self.n_direct
+
+    @property
+    def n_direct(self) -> int:
+        return self.n_features if self.family.direct else 0
 
     def evaluate(self, rows: Rows) -> NDArray:
         values = rows.project(self.weights)

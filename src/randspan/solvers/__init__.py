@@ -1,10 +1,39 @@
-"""From moments, factors or Gram matrices to weights; one file a method.
+"""From moments, factors, Gram matrices or an operator to weights; one file a method.
 
-`cholesky` solves for one alpha, `spectrum` for all of them at once. Solvers know neither X nor
-where it lives; each returns a `Solution`, or refuses with `IllConditioned`.
+The squared loss from statistics: `cholesky` solves for one alpha, `spectrum` for all of them at
+once, `box` inside a box. Any loss from an operator, in passes over the rows: `newton` and `lbfgs`
+for smooth losses, `multipliers` around them for losses with a kink, `sketched` for the squared loss
+with many functions. Solvers know neither X nor where it lives; each returns what it found, or
+refuses. `METHODS` says what each one needs.
 """
 
-from .solution import IllConditioned, Solution
+from dataclasses import dataclass
+
+from .solution import IllConditioned, LeastSquares, Solution
 from .spectrum import Spectrum
 
-__all__ = ["IllConditioned", "Solution", "Spectrum"]
+
+@dataclass(frozen=True)
+class Method:
+    """What a solver takes."""
+
+    statistics: bool = False
+    squared_only: bool = False
+    smooth: bool = False
+    joint: bool = True
+    box: bool = True
+
+
+METHODS: dict[str, Method] = {
+    "cholesky": Method(statistics=True, squared_only=True, box=False),
+    "eigen": Method(statistics=True, squared_only=True, box=False),
+    "dual": Method(statistics=True, squared_only=True, box=False),
+    "qr": Method(statistics=True, squared_only=True, box=False),
+    "box": Method(statistics=True, squared_only=True),
+    "sketched": Method(squared_only=True, box=False),
+    "newton": Method(smooth=True, joint=False),
+    "lbfgs": Method(smooth=True),
+    "multipliers": Method(joint=False),
+}
+
+__all__ = ["METHODS", "IllConditioned", "LeastSquares", "Method", "Solution", "Spectrum"]

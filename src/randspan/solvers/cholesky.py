@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from ..moments import Moments
-from .solution import NEVER_SEEN, Array, IllConditioned, Posterior, Solution, relative
+from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, relative
 from .spectrum import advice
 
 # Rounding errors in the moments may be this large beside the smallest eigenvalue. Predictions err
@@ -18,7 +18,9 @@ from .spectrum import advice
 TOLERANCE_64, TOLERANCE_32 = 1e-5, 3e-4
 
 
-def solve(moments: Moments, alpha: float, scale: float, intercept: bool, reason: str) -> Solution:
+def solve(
+    moments: Moments, alpha: float, scale: float, intercept: bool, reason: str
+) -> LeastSquares:
     """The weights for μ = alpha·scale; refuses where the moments cannot carry them."""
     start = time.perf_counter()
     if not intercept:
@@ -46,7 +48,8 @@ def solve(moments: Moments, alpha: float, scale: float, intercept: bool, reason:
     products = moments.scatter @ coef
     residual = products + mu * coef - moments.cross
     explained = 2 * (coef * moments.cross).sum(axis=0) - (coef * products).sum(axis=0)
-    return Solution(
+    residual_sum = np.maximum(moments.target_scatter - explained, 0)
+    return LeastSquares(
         coef=coef,
         intercept=moments.target_mean - moments.mean @ coef,
         mean=moments.mean,
@@ -54,7 +57,8 @@ def solve(moments: Moments, alpha: float, scale: float, intercept: bool, reason:
         weight=moments.weight,
         counted=moments.counted,
         degrees_of_freedom=degrees + intercept,
-        residual_sum=np.maximum(moments.target_scatter - explained, 0),
+        residual_sum=residual_sum,
+        objective=float(residual_sum.sum() + mu * (coef**2).sum()),
         target_scatter=moments.target_scatter,
         posterior=CholeskyPosterior(inverse),
         solver="cholesky",

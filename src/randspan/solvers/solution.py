@@ -29,18 +29,53 @@ class Posterior(ABC):
         """z'(Z̃'Z̃ + μI)⁻¹z for rows z; ``squares`` are ‖z‖² where Z does not tell them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Solution:
-    """Weights that minimise Σω(y - b - z'w)² + μ‖w‖², μ = alpha·k, and how they were found.
+    """Weights that minimise Σω·loss(b + z'w, y) + μ‖w‖², μ = alpha·k, and how they were found.
 
     Attributes
     ----------
     coef : ndarray of shape (n_columns, n_targets)
         One row for every function; for a kernel machine, for every training row.
-    intercept, mean : ndarray
-        b, and the mean z̄ that was taken off the features (zero without intercept).
+    intercept : ndarray of shape (n_targets,)
     alpha : float
         The ridge, in the kernel's scale.
+    objective : float
+        The value of what is minimised, summed over targets.
+    solver, reason : str
+        Which solver, and why this one.
+    residual : float
+        The KKT residual: the gradient of the objective, without what a box holds back, divided by
+        the gradient without weights. For least squares ‖(Z̃'Z̃ + μI)w - Z̃'y‖/‖Z̃'y‖.
+    converged : bool
+        Whether the solver reached what it was asked for.
+    stopped : str
+        Why an iterative solver stopped.
+    iterations : int
+    seconds : float
+    """
+
+    coef: Array = field(repr=False)
+    intercept: Array = field(repr=False)
+    alpha: float
+    objective: float
+    solver: str
+    reason: str
+    residual: float
+    converged: bool = True
+    stopped: str = ""
+    iterations: int = 1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastSquares(Solution):
+    """A solution for the squared loss from statistics that tell more than the weights.
+
+    Attributes
+    ----------
+    mean : ndarray
+        The mean z̄ that was taken off the features (zero without intercept).
     weight, counted : float
         Σω, and what degrees of freedom are compared with (see `gcv`).
     degrees_of_freedom : float
@@ -51,29 +86,15 @@ class Solution:
         (RSS/Σω)/(1 - df/Σω)², averaged over targets: a mean squared error on new rows (see `gcv`).
     posterior : Posterior
         For standard deviations and leave-one-out.
-    solver, reason : str
-        Which solver, and why this one.
-    residual : float
-        How well the equations are solved: ‖(Z'Z + μI)w - Z'y‖/‖Z'y‖.
-    iterations : int
-    seconds : float
     """
 
-    coef: Array = field(repr=False)
-    intercept: Array = field(repr=False)
     mean: Array = field(repr=False)
-    alpha: float
     weight: float
     counted: float
     degrees_of_freedom: float
     residual_sum: Array = field(repr=False)
     target_scatter: Array = field(repr=False)
     posterior: Posterior = field(repr=False)
-    solver: str
-    reason: str
-    residual: float
-    iterations: int = 1
-    seconds: float = 0.0
 
     @property
     def gcv_error(self) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..moments import UNIT, Factor, Moments
-from .solution import NEVER_SEEN, Array, IllConditioned, Posterior, Solution, gcv, relative
+from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, gcv, relative
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class Spectrum:
         total = self.target_scatter.mean()
         return gcv(residuals, total, self.degrees_of_freedom(mu), self.weight, self.counted)
 
-    def solution(self, alpha: float, scale: float, reason: str, needed: float = 0.0) -> Solution:
+    def solution(
+        self, alpha: float, scale: float, reason: str, needed: float = 0.0
+    ) -> LeastSquares:
         """The weights for μ = alpha·scale; refused where μ + min λ is below ``needed``."""
         start = time.perf_counter()
         mu = alpha * scale
@@ -80,7 +82,11 @@ class Spectrum:
         shrunk = self.projected[used] / (self.values[used] + mu)[:, None]
         coef = self.basis[:, used] @ shrunk
         vectors = self.basis[:, kept] / self.lengths[kept]
-        return Solution(
+        residual_sum = self.residual_sum(mu)
+        # ‖w‖² in terms of the spectrum, which holds for kernels too.
+        squares = (self.scores[kept] ** 2).sum(axis=1)
+        norm = float(self.values[kept] / (self.values[kept] + mu) ** 2 @ squares)
+        return LeastSquares(
             coef=coef,
             intercept=self.target_mean - self.mean @ coef,
             mean=self.mean,
@@ -88,7 +94,8 @@ class Spectrum:
             weight=self.weight,
             counted=self.counted,
             degrees_of_freedom=float(self.degrees_of_freedom(mu)),
-            residual_sum=self.residual_sum(mu),
+            residual_sum=residual_sum,
+            objective=float(residual_sum.sum() + mu * norm),
             target_scatter=self.target_scatter,
             posterior=SpectralPosterior(self.values[kept], vectors, mu),
             solver=self.solver,

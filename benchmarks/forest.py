@@ -1,0 +1,178 @@
+"""Forest Cover at full size: 522,911 rows, 5,000 cosines, class 2 against the rest.
+
+Scales of the columns are learned first, from a few of the training rows (`scales`), and timed. Then
+the same fit three times: with all features kept in memory, with features computed anew in every
+pass, and with the exact solve of the same system, to which the other two are compared. All three
+have the alpha that the first one found. A last fit, with one γ for all columns, tells what the
+scales are worth.
+
+Every fit has a process of its own, so that its peak is its own: ``python -m benchmarks.forest``
+with the settings as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+import randspan as rs
+
+from . import memory, report, scales
+from .data import ERRORS, ROOT, Missing, forest
+
+name = "forest"
+
+KEPT, ANEW, EXACT = "features kept", "features anew in every pass", "exact solve"
+ONE_GAMMA = "one γ for all columns, features kept"
+QUICK = {
+    "steps": 3,
+    "descent": scales.Size(1_000, 500, 32),
+    "comparison": scales.Size(1_000, 500, 64),
+}
+
+
+def run(quick: bool) -> dict[str, Any]:
+    # A tenth is set aside: this leaves 3,000.
+    most, k = (3_333, 64) if quick else (None, 5_000)
+    try:
+        split = forest(most)
+    except Missing as missing:
+        return {"functions": k, "skipped": str(missing)}
+    learned = scales.learn(split.X_train, split.y_train, **(QUICK if quick else {}))
+    shape = {"rows": len(split.X_train), "test_rows": len(split.X_test)}
+    del split
+
+    def fit(name: str, **settings: Any) -> dict[str, Any]:
+        return {"name": name, **_in_a_process(most, {"n_components": k, **settings})}
+
+    ours = {
+        "kernel": learned.kernel,
+        "gamma": scales.GAMMA,
+        "scales": learned.scales.tolist(),
+    }
+    plain = {"kernel": learned.kernel, "gamma": "median"}
+    kept = fit(KEPT, memory="14GB", alpha="auto", **ours)
+    alpha = kept["alpha"]
+    fits = [
+        kept,
+        fit(ANEW, memory="2GB", alpha=alpha, **ours),
+        fit(EXACT, solver="cholesky", alpha=alpha, **ours),
+        fit(ONE_GAMMA, memory="14GB", alpha="auto", **plain),
+    ]
+    exact = fits[2]["error"]
+    for one in fits[:3]:
+        one["beyond_exact"] = one["error"] - exact
+    return {
+        **shape,
+        "columns": len(learned.scales),
+        "functions": k,
+        "scales": {
+            "kernel": learned.kernel,
+            "values": learned.scales.tolist(),
+            "seconds": learned.seconds,
+            "path": learned.path,
+            "factors": {f"{factor:.3g}": error for factor, error in learned.factors.items()},
+        },
+        "fits": fits,
+        "bars": [
+            report.bar("seconds to learn the scales", learned.seconds, "<=", 60),
+            report.bar("test error, features kept, %", kept["error"], "<=", 11.6),
+        ],
+    }
+
+
+def text(result: dict[str, Any]) -> str:
+    if "skipped" in result:
+        return f"Forest Cover: SKIPPED, {result['skipped']}"
+    learned = result["scales"]
+    tried = ", ".join(f"{error:.3g} at {factor}" for factor, error in learned["factors"].items())
+    rows = [
+        (
+            one["name"],
+            report.number(one["fit_seconds"]),
+            report.number(one["predict_seconds"]),
+            f"{one['error']:.2f}",
+            f"{one['beyond_exact']:+.3f}" if "beyond_exact" in one else "-",
+            report.number(one["peak_mb"]),
+            report.number(one["whole_mb"]),
+            report.number(one["alpha"]),
+            one["solver"],
+            str(one["iterations"]),
+            f"{one['residual']:.1e}",
+        )
+        for one in result["fits"]
+    ]
+    header = (
+        "",
+        "fit s",
+        "predict s",
+        ERRORS["classification"],
+        "beyond exact",
+        "peak MB",
+        "process MB",
+        "alpha",
+        "solver",
+        "iterations",
+        "residual",
+    )
+    return "\n\n".join(
+        [
+            f"{result['rows']:,} rows × {result['columns']} columns, {result['functions']:,} "
+            f"functions, {result['test_rows']:,} test rows",
+            f"Scales for the {learned['kernel']} kernel learned in {learned['seconds']:.0f} s; "
+            f"share of the variance that is left on rows held out: {learned['path'][0]:.3g} at "
+            f"first, {learned['path'][-1]:.3g} at the end; with more functions and rows, by common "
+            f"factor: {tried}.",
+            report.table(header, rows),
+            "\n".join(f"{one['name']}: {one['reason']}" for one in result["fits"]),
+            report.bars(result["bars"]),
+        ]
+    )
+
+
+def measure(most: int | None, settings: dict[str, Any]) -> dict[str, Any]:
+    """One fit and its test error, in this process."""
+    split = forest(most)
+
+    def build() -> rs.SpanClassifier:
+        options = dict(settings)
+        family = rs.Fourier(options.pop("kernel"), gamma=options.pop("gamma"))
+        return rs.SpanClassifier(family, random_state=0, **options)
+
+    few = split.head(1000)
+    build().set_params(n_components=100).fit(few.X_train, few.y_train).predict(few.X_test)
+    model = build()
+    with memory.peak_beyond_resident() as extra:
+        start = time.perf_counter()
+        model.fit(split.X_train, split.y_train)
+        fitted = time.perf_counter()
+    whole = memory.peak()
+    begin = time.perf_counter()
+    predicted = model.predict(split.X_test)
+    end = time.perf_counter()
+    solution = model.solution_
+    return {
+        "fit_seconds": fitted - start,
+        "predict_seconds": end - begin,
+        "error": split.error(predicted),
+        "peak_mb": extra.megabytes,
+        "whole_mb": whole / 1e6,
+        "alpha": float(model.alpha_),
+        "solver": solution.solver,
+        "iterations": int(solution.iterations),
+        "residual": float(solution.residual),
+        "reason": solution.reason,
+    }
+
+
+def _in_a_process(most: int | None, settings: dict[str, Any]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.forest", json.dumps([most, settings])]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*json.loads(sys.argv[1]))))

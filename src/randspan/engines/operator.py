@@ -1,0 +1,243 @@
+"""The features of all rows as an operator: from a cache where memory allows, else block by block.
+
+Iterative solvers multiply with Z and Z' many times. Kept in memory, a pass over Z runs at the speed
+of memory; evaluated anew it costs the functions once more. Either way a pass takes block after
+block, multiplies there and back while the block is at hand, and adds up in float64. Blocks are
+dealt out to threads by index, so a pass repeats itself bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families.randomness import raw_bits
+from ..features import Features
+from . import cpu
+
+Array = NDArray[np.float64]
+Judge = Callable[[Array, slice], Array]
+
+# Non-zeros a row of the sketch: with four, rows of high leverage hardly ever fall together.
+SIGNS = 4
+# Entries that are turned into float64 at once: they should stay in the cache between two products.
+TILE = 2**19
+
+
+class Operator:
+    """Z̃ = Z - 1z̄' of ``features``, z̄ the weighted mean (zero where not ``centred``)."""
+
+    def __init__(
+        self,
+        features: Features,
+        weights: Array,
+        centred: bool,
+        cached: bool,
+        n_jobs: int | None = None,
+        progress: cpu.Progress | None = None,
+    ):
+        self.features, self.weights, self.n_jobs = features, weights, n_jobs
+        self.dtype = self.products = features.dtype
+        self.shape = (len(features), features.n_columns)
+        self.blocks = features.blocks()
+        self.mean = np.zeros(features.n_columns)
+        self._cache: NDArray | None = None
+        if cached:
+            self._fill(progress)
+        total, squares = self._sums()
+        weight = float(weights.sum())
+        if centred:
+            self.mean = total / weight
+        #: Σω‖z̃‖²
+        self.trace = float(squares - weight * (self.mean @ self.mean))
+
+    @property
+    def cached(self) -> bool:
+        return self._cache is not None
+
+    def _fill(self, progress: cpu.Progress | None) -> None:
+        cache = np.empty(self.shape, self.dtype)
+
+        def run(mine: list[slice]) -> None:
+            for rows in mine:
+                cache[rows] = self.features.block(rows)
+                if progress is not None:
+                    progress(rows.stop - rows.start)
+
+        self._share(run)
+        self._cache = cache
+
+    def _sums(self) -> tuple[Array, float]:
+        """Σωz and Σω‖z‖²."""
+
+        def run(mine: list[slice]) -> tuple[Array, float]:
+            total, squares = np.zeros(self.shape[1]), 0.0
+            for rows in mine:
+                Z, each = self._block(rows), self.weights[rows].astype(self.dtype)
+                total += each @ Z
+                squares += float(each @ np.einsum("ij,ij->i", Z, Z))
+            return total, squares
+
+        totals, squares = zip(*self._share(run), strict=True)
+        return sum(totals), sum(squares)
+
+    def exactly(self) -> Operator:
+        """The same operator with float64 products; the features stay what they are."""
+        other = copy(self)
+        other.products = np.dtype(np.float64)
+        return other
+
+    def fused(self, W: Array, judge: Judge) -> Array:
+        """Z̃'G with G = judge(Z̃W, rows), block by block of rows: one pass."""
+        W, size = _scaled(W, self.products)
+        shift = self.mean @ W
+
+        def run(mine: list[slice]) -> tuple[Array, Array]:
+            total, sums = np.zeros(W.shape), np.zeros(W.shape[1])
+            for rows, Z in self._tiles(mine):
+                scores = (Z @ W - shift) * size
+                judged = judge(scores, rows)
+                G, height = _scaled(judged, self.products)
+                total += (Z.T @ G) * height
+                sums += judged.sum(axis=0)
+            return total, sums
+
+        totals, sums = zip(*self._share(run), strict=True)
+        return sum(totals) - np.outer(self.mean, sum(sums))
+
+    def scores(self, W: Array) -> Array:
+        """Z̃W."""
+        W, size = _scaled(W, self.products)
+        scores = np.empty((self.shape[0], W.shape[1]))
+        shift = self.mean @ W
+
+        def run(mine: list[slice]) -> None:
+            for rows, Z in self._tiles(mine):
+                scores[rows] = (Z @ W - shift) * size
+
+        self._share(run)
+        return scores
+
+    def gram(self, each: Array) -> tuple[Array, Array]:
+        """Z̃'DZ̃ and Z̃'d for D = diag(d), d >= 0; rows with d = 0 cost nothing."""
+        chosen, k = np.flatnonzero(each), self.shape[1]
+        step = self.blocks[0].stop
+        chunks = [chosen[s : s + step] for s in range(0, len(chosen), step)]
+
+        def run(mine: list[NDArray]) -> tuple[Array, Array]:
+            total, sums = np.zeros((k, k)), np.zeros(k)
+            for rows in mine:
+                Z = self._rows(rows)
+                root = np.sqrt(each[rows]).astype(Z.dtype)
+                Z *= root[:, None]
+                total += Z.T @ Z  # numpy sees the symmetry and calls SYRK
+                sums += root @ Z
+            return total, sums
+
+        most = max(1, cpu.ACCUMULATORS // (16 * k**2))
+        parts = self._share(run, chunks or [chosen], most)
+        gram, sums = (sum(part) for part in zip(*parts, strict=True))
+        # Z̃'DZ̃ = Z'DZ - Z'd m' - m d'Z + (Σd) mm', with Z'd corrected for the mean first.
+        sums = sums - each.sum() * self.mean
+        if self.mean.any():
+            cross = np.outer(sums, self.mean)
+            gram -= cross
+            gram -= cross.T
+            gram -= each.sum() * np.outer(self.mean, self.mean)
+        return gram, sums
+
+    @cached_property
+    def rough_gram(self) -> Array:
+        """About Z̃'ΩZ̃, from a sketch where rows are many; kept once it is known."""
+        n, k = self.shape
+        if n <= 4 * k:
+            return self.gram(self.weights)[0]
+        sketch = self.sketch(4 * k)
+        with self.dense(k):
+            return (sketch.T @ sketch).astype(np.float64)
+
+    def rows(self, rows: NDArray) -> NDArray:
+        """Some rows of Z̃, by their numbers."""
+        Z = self._rows(rows)
+        Z -= self.mean.astype(Z.dtype)
+        return Z
+
+    def sketch(self, rows: int, weights: Array | None = None) -> NDArray:
+        """SD^½Z̃, D = diag(weights), S sparse: each row of Z lands, with random signs, in four rows of the sketch.
+
+        Where a sketch would have no fewer rows than Z, it is D^½Z̃ itself.
+        """
+        from .loops import scatter
+
+        n, k = self.shape
+        each = self.weights if weights is None else weights
+        if rows >= n:
+            return self.rows(np.arange(n)) * np.sqrt(each).astype(self.dtype)[:, None]
+        raw = raw_bits(0, "sketch", n * SIGNS).reshape(n, SIGNS)
+        buckets = ((raw >> np.uint64(1)) % np.uint64(rows)).astype(np.int32)
+        signs = np.where(raw & np.uint64(1), 1.0, -1.0) * np.sqrt(each / SIGNS)[:, None]
+        signs = signs.astype(self.dtype)
+
+        def run(mine: list[slice]) -> NDArray:
+            total = np.zeros((rows, k), self.dtype)
+            for block in mine:
+                scatter(self._block(block), buckets[block], signs[block], total)
+            return total
+
+        most = max(1, cpu.ACCUMULATORS // (rows * k * self.dtype.itemsize))
+        parts = self._share(run, most=most)
+        total = parts[0]
+        for part in parts[1:]:
+            total += part
+        if self.mean.any():
+            ones = np.bincount(buckets.ravel(), signs.ravel(), rows)
+            total -= np.outer(ones, self.mean).astype(self.dtype)
+        return total
+
+    def dense(self, size: int) -> AbstractContextManager[None]:
+        """BLAS threads for a square matrix of this size, inside; one for everything else."""
+        return cpu.blas_threads(self.n_jobs, size)
+
+    def _tiles(self, blocks: list[slice]) -> Iterator[tuple[slice, NDArray]]:
+        """Rows of Z in the precision of products, in pieces that stay at hand."""
+        for block in blocks:
+            Z = self._block(block)
+            if Z.dtype == self.products:
+                yield block, Z
+                continue
+            step = max(16, TILE // self.shape[1])
+            for start in range(0, len(Z), step):
+                part = Z[start : start + step].astype(self.products)
+                first = block.start + start
+                yield slice(first, first + len(part)), part
+
+    def _block(self, rows: slice) -> NDArray:
+        if self._cache is not None:
+            return self._cache[rows]
+        return self.features.block(rows).astype(self.dtype, copy=False)
+
+    def _rows(self, rows: NDArray) -> NDArray:
+        """A copy of some rows of Z."""
+        if self._cache is not None:
+            return self._cache[rows]
+        return self.features.take(rows).astype(self.dtype, copy=False)
+
+    def _share(self, run: Callable, items=None, most: int = 1 << 30) -> list:
+        """``run`` on every thread's share of the blocks."""
+        items = self.blocks if items is None else items
+        workers = min(cpu.n_threads(self.n_jobs), len(items), most)
+        with cpu.threads(workers, self.n_jobs, self.shape[1]) as pool:
+            return pool(run, [items[i::workers] for i in range(workers)])
+
+
+def _scaled(columns: Array, dtype: np.dtype) -> tuple[NDArray, Array]:
+    """Columns with entries up to 1 in ``dtype``, and what they were divided by."""
+    # Scores, targets and slopes may be of any size; float32 is not.
+    size = np.abs(columns).max(axis=0, initial=0.0)
+    size[size == 0] = 1.0
+    return (columns / size).astype(dtype), size

@@ -1,0 +1,152 @@
+"""Fits in passes over the rows: any loss, any number of functions, within a budget of memory."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from ..engines import cpu, memory
+from ..engines.operator import Operator
+from ..features import Features
+from ..solvers import Solution
+from ..solvers.found import Found
+from ..solvers.iterative import FEW_FUNCTIONS, FEW_PRODUCTS, FINE, Solver
+from ..solvers.newton import MODERATE
+from ..solvers.preconditioner import sketch_rows
+from ..solvers.problem import Problem
+from ..tuning import heldout
+from .progress import Progress
+
+# A path of ridges needs a fold's worth of columns beside every array of scores.
+COPIES = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit in passes will do with the memory it has."""
+
+    method: str
+    cached: bool
+    sketch_rows: int
+    reason: str
+
+
+def plan(n: int, k: int, c: int, d: int, settings: Any, method: str, why: str) -> Plan:
+    """Cache the features if they fit beside what the method itself needs."""
+    granted = memory.budget(settings.memory)
+    item, threads = settings.dtype.itemsize, cpu.n_threads(settings.n_jobs)
+    block = max(1024, min(8192, 2**22 // max(k, 1)))
+    least = threads * min(block, n) * (3 * k + d) * item + COPIES * 8 * n * c
+    rows = sketch_rows(n, k)
+
+    def sketch_bytes(rows: int) -> int:
+        return (threads * rows * k * item) + 8 * 3 * min(rows, k) ** 2
+
+    sketches = method in ("sketched", "lbfgs", "multipliers")
+    own = sketch_bytes(rows) if sketches else 0
+    if method == "newton" or (method == "multipliers" and k <= MODERATE):
+        own = max(own, 8 * (threads + 4) * k**2)
+    while sketches and rows > 64 and least + own > granted:
+        rows //= 2
+        own = sketch_bytes(rows)
+    if least + own > granted:
+        raise MemoryError(
+            f"memory={settings.memory!r} grants {granted / 1e9:.3g} GB; {n} rows and {k} functions "
+            f"need at least {(least + own) / 1e9:.3g} GB (solver {method!r})."
+        )
+    cached = least + own + n * k * item <= granted
+    kept = "features cached" if cached else "features computed anew in every pass"
+    return Plan(method, cached, rows, f"{why}; {kept} ({granted / 1e9:.3g} GB granted)")
+
+
+def method_for(settings: Any, n: int, k: int, c: int) -> tuple[str, str]:
+    """The iterative method for a loss, a box and a number of functions."""
+    loss = settings.loss
+    if settings.solver != "auto":
+        return settings.solver, "asked for"
+    if not loss.smooth:
+        return "multipliers", f"the {loss.name} loss has a kink"
+    if settings.bound is not None and k <= MODERATE and not loss.joint:
+        return "newton", "a smooth loss in a box"
+    few = k <= FEW_FUNCTIONS or n * k * min(n, k) * c <= FEW_PRODUCTS
+    if few and not loss.joint:
+        return "newton", "a smooth loss and few functions or rows"
+    return "lbfgs", "a smooth loss and many functions"
+
+
+def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -> Any:
+    """Fit ``state`` in passes over all rows of X."""
+    start = time.perf_counter()
+    n, k = X.shape[0], state.functions.n_columns
+    each = np.ones(n) if weights is None else weights
+    if each.sum() <= 0:
+        raise ValueError("All rows have weight 0: there is nothing to fit.")
+    Y = targets(slice(0, n))
+    loss = settings.loss
+    made = plan(n, k, Y.shape[1], X.shape[1], settings, method, why)
+    progress = Progress(settings.verbose, n, f"randspan: {k} functions")
+    features = Features(state.frame, state.functions, X, state.dtype)
+    operator = Operator(features, each, settings.intercept, made.cached, settings.n_jobs, progress)
+    scale = state.frame.ridge_scale
+    solver = Solver(operator, made.method, made.sketch_rows)
+    problem = Problem(
+        operator, loss, Y, each, 0.0, limits_of(state.functions, settings.bound), settings.intercept
+    )
+    note = progress.note
+    with cpu.blas_threads(1, k):
+        alpha, judged = settings.alpha, None
+        if alpha == "auto":
+            judged = heldout.by_heldout(
+                solver, problem, scale, operator.trace, state.frame.seed, note
+            )
+            alpha = judged.alpha
+        problem = replace(problem, penalty=alpha * scale)
+        found = solver.minimise(problem, None if judged is None else judged.start, FINE)
+        if settings.heldout and loss.probabilities(Y[:1]) is None:
+            if judged is None:
+                parts = heldout.folds(n, state.frame.seed)
+                starts: list[Found | None] = [found] * len(parts)
+                judged = heldout.judge(solver, problem, alpha, scale, parts, starts)
+            state.heldout = judged.rows, judged.scores
+    point, objective = found.point, problem.objective(found.point)
+    if not np.isfinite(objective):
+        raise FloatingPointError(
+            f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
+        )
+    residual = max(found.gap, problem.residual(point))
+    if not found.converged:
+        warnings.warn(
+            f"The solver {made.method!r} stopped short ({found.stopped}): residual "
+            f"{residual:.1e}. A larger alpha is easier to solve for.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    state.solution = Solution(
+        coef=point.coef,
+        intercept=point.intercept - operator.mean @ point.coef,
+        alpha=float(alpha),
+        objective=objective,
+        solver=made.method,
+        reason=made.reason,
+        residual=residual,
+        converged=found.converged,
+        stopped=found.stopped,
+        iterations=found.iterations,
+        seconds=time.perf_counter() - start,
+    )
+    return state
+
+
+def limits_of(functions, bound: float | None) -> NDArray[np.float64] | None:
+    """|w_i| ≤ bound/k for drawn functions; direct links have no limit."""
+    if bound is None:
+        return None
+    limits = np.full(functions.n_columns, bound / functions.n_components)
+    limits[: functions.n_direct] = np.inf
+    return limits

@@ -1,0 +1,115 @@
+"""One loss, one ridge, one start: which iterative method, with what inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import lbfgs, multipliers, newton, sketched
+from .found import Found
+from .preconditioner import Preconditioner, Sketch
+from .problem import Operator, Point, Problem
+from .solution import Array
+
+# Up to here a Newton step costs less than the passes it saves.
+FEW_FUNCTIONS = 300
+# The same as products of a step, n·k·min(n, k) for every target.
+FEW_PRODUCTS = 1e10
+# Residuals that float32 products can be relied upon to reach; float64 ones finish from there.
+COARSE = 1e-4
+# Steps of L-BFGS after which a new sketch is worth its price.
+STRETCH = 40
+FINE = 1e-6
+
+
+@dataclass
+class Solver:
+    """Minimises problems over one operator; what they share (a sketch) is made once."""
+
+    operator: Operator
+    method: str
+    sketch_rows: int
+    sketch: Sketch | None = None
+    #: whether the rows of the sketch are weighted by the curvature of a loss
+    weighted: bool = False
+
+    def minimise(
+        self, problem: Problem, warm: Found | None = None, tolerance: float = FINE
+    ) -> Found:
+        """The minimum, from where a similar problem ended or from zero."""
+        if warm is None:
+            start = problem.zero()
+        else:
+            start = problem.evaluate(warm.point.coef, warm.point.intercept)
+        if self.method == "sketched":
+            change = self._change(problem.penalty)
+            return sketched.minimise(problem, start, 10 * tolerance, change)
+        if self.method == "multipliers":
+            return multipliers.minimise(problem, start, tolerance, self._smooth, warm)
+        return self._smooth(problem, start, tolerance)
+
+    def _smooth(
+        self, problem: Problem, start: Point, tolerance: float, damping: float = 0.0
+    ) -> Found:
+        """A smooth problem: first with products in the features' precision, then in float64."""
+        run = self._newton if self._by_newton(problem, start) else self._lbfgs
+        steps = 0
+        if self.operator.dtype != np.float64 and problem.residual(start) > 3 * COARSE:
+            rough = run(problem, start, max(tolerance, COARSE), damping)
+            if rough.converged and tolerance >= COARSE:
+                return rough
+            steps = rough.iterations
+            problem = problem.exactly()
+            start = problem.evaluate(rough.point.coef, rough.point.intercept)
+            damping = 0.0
+        elif tolerance < COARSE:
+            problem = problem.exactly()
+        found = run(problem, start, tolerance, damping)
+        return replace(found, iterations=found.iterations + steps)
+
+    def _by_newton(self, problem: Problem, start: Point) -> bool:
+        if self.method != "multipliers":
+            return self.method == "newton"
+        k = self.operator.shape[1]
+        if k <= FEW_FUNCTIONS or (problem.limits is not None and k <= newton.MODERATE):
+            return True
+        # Newton steps work on the rows at the kink alone, once these are few.
+        kinks = np.count_nonzero(problem.curvature(start.scores), axis=0)
+        return problem.limits is None and kinks.min() > 0 and kinks.max() < k / 2
+
+    def _newton(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
+        return newton.minimise(problem, start, tolerance, damping)
+
+    def _lbfgs(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
+        """In stretches of some steps; where one is not enough, the sketch is made anew.
+
+        Rows of a new sketch are weighted by the curvature of the loss where the search has come to.
+        """
+        steps, point = 0, start
+        while True:
+            curvature = problem.typical_curvature(point)
+            change: Preconditioner | None = None
+            if problem.limits is None:
+                change = self._change(2 * problem.penalty / (1.0 if self.weighted else curvature))
+            limit = STRETCH if problem.limits is None else lbfgs.MAX_STEPS
+            found = lbfgs.minimise(problem, point, tolerance, change, curvature, limit)
+            steps += found.iterations
+            if found.stopped != lbfgs.OUT_OF_STEPS or steps >= lbfgs.MAX_STEPS:
+                return replace(found, iterations=steps)
+            point = found.point
+            each = problem.curvature(point.scores).mean(axis=1)
+            each = np.maximum(each, 0.01 * problem.typical_curvature(point) * problem.weights)
+            self._renew(each)
+
+    def _renew(self, weights: Array | None) -> Sketch:
+        """A sketch of all rows, weighted by ω or by a curvature."""
+        sketch = self.operator.sketch(self.sketch_rows, weights)
+        with self.operator.dense(min(sketch.shape)):
+            self.sketch, self.weighted = Sketch(sketch), weights is not None
+        return self.sketch
+
+    def _change(self, ridge: float) -> Preconditioner:
+        sketch = self.sketch or self._renew(None)
+        with self.operator.dense(len(sketch.square)):
+            return sketch.preconditioner(ridge)

@@ -1,0 +1,221 @@
+"""A loss, a ridge and a box over an operator: what the iterative solvers minimise.
+
+    F(w, b) = Σ_r ω_r loss(z̃_r'w + b, y_r) + μ‖w‖²,   |w_i| ≤ limit_i.
+
+z̃ are features less their weighted mean (plain features without intercept): the intercept then
+hardly interferes with the weights. Solvers see rows only through an `Operator`, in passes over all
+of them; a pass computes scores, judges them and multiplies back while a block is at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from ..losses import Loss
+from .solution import Array
+
+Judge = Callable[[Array, slice], Array]
+
+
+class Operator(Protocol):
+    """Z̃ as something to multiply with."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision of the features."""
+
+    @property
+    def products(self) -> np.dtype:
+        """The precision of products."""
+
+    def exactly(self) -> Operator:
+        """The same operator with float64 products."""
+
+    def fused(self, W: Array, judge: Judge) -> Array:
+        """Z̃'G with G = judge(Z̃W, rows), block by block of rows: one pass."""
+
+    def scores(self, W: Array) -> Array:
+        """Z̃W."""
+
+    def gram(self, each: Array) -> tuple[Array, Array]:
+        """Z̃'DZ̃ and Z̃'d for D = diag(d), d >= 0; rows with d = 0 cost nothing."""
+
+    @property
+    def rough_gram(self) -> Array:
+        """About Z̃'ΩZ̃, from a sketch where rows are many; kept once it is known."""
+
+    def rows(self, rows: NDArray) -> NDArray:
+        """Some rows of Z̃, by their numbers."""
+
+    def dense(self, size: int) -> AbstractContextManager[None]:
+        """Where a dense matrix of this size is worked on: more threads, if it is worth them."""
+
+    def sketch(self, rows: int, weights: Array | None = None) -> NDArray:
+        """SD^½Z̃, D = diag(weights), for a random sparse S of so many rows with E S'S = I."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights and intercepts, and what one pass found there (one entry a column)."""
+
+    coef: Array
+    intercept: Array
+    value: Array
+    gradient: Array
+    intercept_gradient: Array
+    scores: Array
+
+
+@dataclass(frozen=True)
+class Problem:
+    """F above, for every column of ``targets`` (all columns at once where the loss is joint).
+
+    ``penalty`` is μ; ``limits`` are the half-widths of the box, one for every function, or None.
+    ``unit`` is what residuals are divided by, the gradient without weights if None.
+    """
+
+    operator: Operator
+    loss: Loss
+    targets: Array
+    weights: Array
+    penalty: float
+    limits: Array | None
+    intercept: bool
+    unit: float | None = None
+
+    @property
+    def n_targets(self) -> int:
+        return self.targets.shape[1]
+
+    def exactly(self) -> Problem:
+        """The same problem with float64 products, whatever the features are stored in."""
+        return replace(self, operator=self.operator.exactly(), unit=self.scale)
+
+    def column(self, j: int) -> Problem:
+        """The problem of one target alone."""
+        if self.n_targets == 1:
+            return self
+        return replace(self, unit=None, targets=np.ascontiguousarray(self.targets[:, j : j + 1]))
+
+    def judge(self, scores: Array, rows: slice) -> tuple[Array, Array]:
+        """ω·loss and ω·slope of a block of scores."""
+        targets, each = self.targets[rows], self.weights[rows, None]
+        values = self.loss.value(scores, targets)
+        return each * values.reshape(len(values), -1), each * self.loss.slope(scores, targets)
+
+    def curvature(self, scores: Array) -> Array:
+        """ω·loss''."""
+        return self.weights[:, None] * self.loss.curvature(scores, self.targets)
+
+    @property
+    def steepest(self) -> float:
+        """The largest curvature the loss can have."""
+        return self.loss.steepest
+
+    def typical_curvature(self, point: Point) -> float:
+        """The mean of loss'' over rows, but no less than a hundredth of its largest value."""
+        mean = float(self.curvature(point.scores).sum() / self.weights.sum() / self.n_targets)
+        least = 0.01 * self.steepest if np.isfinite(self.steepest) else 1e-3
+        return max(mean, least)
+
+    def evaluate(self, coef: Array, intercept: Array) -> Point:
+        """F and its gradient, in one pass."""
+        scores = np.empty_like(self.targets)
+        slopes = np.zeros(self.n_targets)
+        width = 1 if self.loss.joint else self.n_targets
+        values = np.empty((len(scores), width))
+        sums = np.empty_like(self.targets) if self.intercept else None
+
+        def judge(block: Array, rows: slice) -> Array:
+            block = block + intercept
+            scores[rows] = block
+            values[rows], slope = self.judge(block, rows)
+            if sums is not None:
+                sums[rows] = slope
+            return slope
+
+        gradient = self.operator.fused(coef, judge) + 2 * self.penalty * coef
+        if sums is not None:
+            slopes = sums.sum(axis=0)
+        ridge = self.penalty * (coef**2).sum(axis=0)
+        value = values.sum(axis=0) + (ridge.sum() if self.loss.joint else ridge)
+        return Point(coef, intercept, value, gradient, slopes, scores)
+
+    def objective(self, point: Point) -> float:
+        """F where a pass has left its scores, summed over columns."""
+        values = self.judge(point.scores, slice(0, len(point.scores)))[0]
+        return float(values.sum() + self.penalty * (point.coef**2).sum())
+
+    def zero(self) -> Point:
+        """No weights, and the intercept that is best then."""
+        k = self.operator.shape[1]
+        constants = np.zeros(self.n_targets)
+        if self.intercept:
+            constants = best_constants(self.loss, self.targets, self.weights)
+        return self.evaluate(np.zeros((k, self.n_targets)), constants)
+
+    def stationarity(self, point: Point) -> Array:
+        """The gradient, without what the box holds back; the intercept's in the last row."""
+        gradient = np.vstack([point.gradient, point.intercept_gradient])
+        if self.limits is not None:
+            gradient[:-1][self.held(point.coef, point.gradient)] = 0
+        return gradient
+
+    def held(self, coef: Array, gradient: Array) -> NDArray[np.bool_]:
+        """Which weights stand at the box with a gradient that pushes them outwards."""
+        if self.limits is None:
+            return np.zeros(coef.shape, dtype=bool)
+        limits = self.limits[:, None]
+        return ((coef >= limits) & (gradient < 0)) | ((coef <= -limits) & (gradient > 0))
+
+    def inside(self, coef: Array) -> Array:
+        """The nearest weights in the box."""
+        if self.limits is None:
+            return coef
+        return np.clip(coef, -self.limits[:, None], self.limits[:, None])
+
+    @cached_property
+    def scale(self) -> float:
+        """‖∇F‖ without weights: the unit of residuals."""
+        if self.unit is not None:
+            return self.unit
+        norm = float(np.linalg.norm(self.zero().gradient))
+        return norm if norm > 0 else 1.0
+
+    def residual(self, point: Point) -> float:
+        """The KKT residual: what is left of the gradient, beside the gradient without weights."""
+        return float(np.linalg.norm(self.stationarity(point))) / self.scale
+
+
+def best_constants(loss: Loss, targets: Array, weights: Array) -> Array:
+    """argmin_b Σω loss(b, y) for every column: the model without functions."""
+    if loss.joint:
+        counts = (weights[:, None] * (targets > 0)).sum(axis=0)
+        return np.log(np.maximum(counts, 0.5) / weights.sum())
+    found = np.empty(targets.shape[1])
+    for j, column in enumerate(targets.T):
+        values, inverse = np.unique(column, return_inverse=True)
+        mass = np.bincount(inverse, weights)
+        # A class that is missing altogether has its best constant at infinity; 20 is near enough.
+        low, high = (-20.0, 20.0) if loss.for_classes else (values[0], values[-1])
+
+        def total(b: float, values=values, mass=mass) -> float:
+            return float(mass @ loss.value(np.full_like(values, b), values))
+
+        if high > low:
+            fitted = optimize.minimize_scalar(total, bounds=(low, high), method="bounded")
+            found[j] = fitted.x
+        else:
+            found[j] = low
+    return found
