@@ -107,6 +107,9 @@ class SpanModel(BaseEstimator):
         """The weights of rows, or None where all are 1."""
         return check_weights(sample_weight, X)
 
+    def _check_presence(self, y, weights) -> None:
+        """Refuse targets that weights leave nothing of."""
+
     @abstractmethod
     def _learn_targets(self, y, classes) -> None:
         """Note what is to be known of y before its first row is encoded."""
@@ -123,6 +126,7 @@ class SpanModel(BaseEstimator):
         X, y = self._validate(X, y, first=True, min_rows=2)
         self._learn_targets(y, classes)
         weights = self._row_weights(sample_weight, X, y)
+        self._check_presence(y, weights)
         self._state = fitting.fit(
             self._read_frame(X, weights), X, self._targets(y), weights, self._settings()
         )

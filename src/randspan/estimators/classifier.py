@@ -255,6 +255,14 @@ feature_names_in_
         each = self._weights_of_classes(y)
         return each if weights is None else weights * each
 
+    def _check_presence(self, y, weights):
+        # Without an example of a second class most losses have no minimum.
+        if weights is not None and len(np.unique(y[weights > 0])) < 2:
+            raise ValueError(
+                "All weight is in one class: a classifier needs rows of at least two classes with "
+                "a positive weight."
+            )
+
     def _weights_of_classes(self, y):
         return self.class_weight_[np.searchsorted(self.classes_, y)]
 

@@ -25,6 +25,8 @@ from .progress import Progress
 
 # A path of ridges needs a fold's worth of columns beside every array of scores.
 COPIES = 8
+# Solvers go on to a residual of 1e-6; predictions hardly change from here on.
+WORTH_A_WARNING = 1e-4
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ def method_for(settings: Any, n: int, k: int, c: int) -> tuple[str, str]:
         return settings.solver, "asked for"
     if not loss.smooth:
         return "multipliers", f"the {loss.name} loss has a kink"
-    if settings.bound is not None and k <= MODERATE and not loss.joint:
-        return "newton", "a smooth loss in a box"
+    if settings.bound is not None and not loss.joint:
+        method = "newton" if k <= MODERATE else "lbfgs"
+        return method, "a smooth loss in a box"
     few = k <= FEW_FUNCTIONS or n * k * min(n, k) * c <= FEW_PRODUCTS
     if few and not loss.joint:
         return "newton", "a smooth loss and few functions or rows"
@@ -120,7 +123,7 @@ def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -
             f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
         )
     residual = max(found.gap, problem.residual(point))
-    if not found.converged:
+    if not found.converged and residual > WORTH_A_WARNING:
         warnings.warn(
             f"The solver {made.method!r} stopped short ({found.stopped}): residual "
             f"{residual:.1e}. A larger alpha is easier to solve for.",

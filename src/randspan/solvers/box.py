@@ -28,7 +28,7 @@ def solve(
     mu = alpha * scale
     system = moments.scatter.copy()
     system.flat[:: len(system) + 1] += mu
-    columns = [_column(system, right, limits) for right in moments.cross.T]
+    columns = [quadratic(system, right, -limits, limits) for right in moments.cross.T]
     coef = np.column_stack([found[0] for found in columns])
     products = moments.scatter @ coef
     explained = 2 * (coef * moments.cross).sum(axis=0) - (coef * products).sum(axis=0)
@@ -48,33 +48,33 @@ def solve(
     )
 
 
-def _column(system: Array, right: Array, limits: Array) -> tuple[Array, float, int]:
-    """argmin w'Aw - 2c'w in the box, its KKT residual, and how many steps it took."""
-    w = np.zeros(len(right))
+def quadratic(system: Array, right: Array, lower: Array, upper: Array) -> tuple[Array, float, int]:
+    """argmin x'Ax - 2c'x between two limits, its KKT residual, and how many steps it took."""
+    x = np.clip(np.zeros_like(right), lower, upper)
+    gradient = system @ x - right
     size = float(np.linalg.norm(right)) or 1.0
-    gradient = -right
     residual = np.inf
     for step in range(MAX_STEPS):
-        held = ((w >= limits) & (gradient < 0)) | ((w <= -limits) & (gradient > 0))
+        held = ((x >= upper) & (gradient < 0)) | ((x <= lower) & (gradient > 0))
         free = ~held
         residual = float(np.linalg.norm(gradient[free])) / size
         if residual <= TOLERANCE:
-            return w, residual, step
+            return x, residual, step
         part = system if free.all() else system[np.ix_(free, free)]
-        direction = np.zeros_like(w)
+        direction = np.zeros_like(x)
         direction[free] = _solved(part, -gradient[free])
-        length, value = 1.0, w @ (gradient - right)
+        length, value = 1.0, x @ (gradient - right)
         while True:
-            following = np.clip(w + length * direction, -limits, limits)
+            following = np.clip(x + length * direction, lower, upper)
             slope = system @ following - right
-            lower = following @ (slope - right)
-            if lower <= value + 2e-4 * (gradient @ (following - w)) or length < 1e-10:
+            reached = following @ (slope - right)
+            if reached <= value + 2e-4 * (gradient @ (following - x)) or length < 1e-10:
                 break
             length *= 0.5
-        if length < 1e-10 or not lower < value:
-            return w, residual, step
-        w, gradient = following, slope
-    return w, residual, MAX_STEPS
+        if length < 1e-10 or not reached < value:
+            return x, residual, step
+        x, gradient = following, slope
+    return x, residual, MAX_STEPS
 
 
 def _solved(system: Array, right: Array) -> Array:

@@ -95,7 +95,9 @@ class Solver:
             limit = STRETCH if problem.limits is None else lbfgs.MAX_STEPS
             found = lbfgs.minimise(problem, point, tolerance, change, curvature, limit)
             steps += found.iterations
-            if found.stopped != lbfgs.OUT_OF_STEPS or steps >= lbfgs.MAX_STEPS:
+            stalled = found.stopped != lbfgs.OUT_OF_STEPS
+            hopeless = change is None or found.iterations == 0
+            if found.converged or steps >= lbfgs.MAX_STEPS or (stalled and hopeless):
                 return replace(found, iterations=steps)
             point = found.point
             each = problem.curvature(point.scores).mean(axis=1)

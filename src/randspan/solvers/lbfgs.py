@@ -20,7 +20,7 @@ MAX_STEPS = 1000
 MEMORY = 10
 OUT_OF_STEPS = "there were not enough steps"
 # Trials of one line search. It needs one or two, unless rounding errors hide what it looks for.
-PATIENCE = 10
+PATIENCE = 20
 
 
 def minimise(

@@ -2,9 +2,9 @@
 
 With one multiplier λ_r a row and a stiffness σ, the loss of a score s gives way to its envelope
 
-    e(s) = min_u ω·loss(u, y) + λ(s - u) + (σ/2)(s - u)²,
+    e(s) = min_u loss(u, y) + λ(s - u) + (σ/2)(s - u)²,
 
-which has a derivative, σ(v - prox(v)) with v = s + λ/σ. Minimise Σ e(s_r) + μ‖w‖², take the
+which has a derivative, σ(v - prox(v)) with v = s + λ/σ. Minimise Σ ω e(s_r) + μ‖w‖², take the
 derivatives as the new λ, repeat (the method of multipliers; with Newton's method inside, Li, Sun
 and Toh 2018): λ tends to the subgradients at the optimum and the envelope to the loss, long before
 σ is large. Only rows at the kink have a second derivative, so Newton steps are cheap.
@@ -46,30 +46,26 @@ class Smoothed(Problem):
 
     @property
     def steepest(self) -> float:
-        return self.stiffness / float(self.weights.mean())
+        return self.stiffness
 
     def judge(self, scores, rows):
-        multipliers, targets = self.multipliers[rows], self.targets[rows]
         near, slopes = self.near(scores, rows)
-        each = self.weights[rows, None]
         gap = scores - near
-        values = each * self.loss.value(near, targets)
-        values += gap * (multipliers + self.stiffness / 2 * gap)
-        return values, slopes
+        values = self.loss.value(near, self.targets[rows])
+        values += gap * (self.multipliers[rows] + self.stiffness / 2 * gap)
+        each = self.weights[rows, None]
+        return each * values, each * slopes
 
     def curvature(self, scores):
-        rows = slice(0, len(scores))
-        near, slopes = self.near(scores, rows)
+        near, slopes = self.near(scores, slice(0, len(scores)))
         # In the linear parts of the loss the slope is that of the loss itself and does not change.
-        each = self.weights[:, None]
-        flat = np.isclose(slopes, each * self.loss.slope(near, self.targets), rtol=1e-7, atol=0)
-        return np.where(flat, 0.0, self.stiffness)
+        flat = np.isclose(slopes, self.loss.slope(near, self.targets), rtol=1e-7, atol=0)
+        return np.where(flat, 0.0, self.stiffness) * self.weights[:, None]
 
     def near(self, scores: Array, rows: slice) -> tuple[Array, Array]:
-        """u = prox(v), and σ(v - u), which is a subgradient of ω·loss at u."""
+        """u = prox(v), and σ(v - u), which is a subgradient of the loss at u."""
         lifted = scores + self.multipliers[rows] / self.stiffness
-        step = self.weights[rows, None] / self.stiffness
-        near = self.loss.prox(lifted, self.targets[rows], step)
+        near = self.loss.prox(lifted, self.targets[rows], 1 / self.stiffness)
         return near, self.stiffness * (lifted - near)
 
 
@@ -92,10 +88,12 @@ def minimise(
     everything = slice(0, len(problem.targets))
     multipliers = np.zeros_like(problem.targets)
     # The unit of scores, and an envelope that is as wide.
-    spread = max(_distance(problem, problem.targets, problem.zero().scores), 1e-300)
-    stiffness = problem.loss.lipschitz * float(problem.weights.mean()) / spread
+    zero = problem.zero()
+    spread = max(_distance(problem, problem.targets, zero.scores), 1e-300)
+    least = 1e-3 * problem.objective(zero)
+    stiffness = problem.loss.lipschitz / spread
     if warm is not None and warm.multipliers is not None:
-        multipliers = np.where(problem.weights[:, None] > 0, warm.multipliers, 0.0)
+        multipliers = warm.multipliers
         stiffness = max(stiffness, warm.stiffness / 4)
     point, steps, gap, away = start, 0, np.inf, np.inf
     for round_ in range(MAX_ROUNDS):
@@ -107,7 +105,7 @@ def minimise(
         point, steps = found.point, steps + found.iterations
         near, multipliers = smooth.near(point.scores, everything)
         before, away = away, _distance(problem, point.scores, near) / spread
-        gap = _duality_gap(problem, point, near, multipliers)
+        gap = _duality_gap(problem, point, near, multipliers, least)
         residual = problem.residual(point)
         kept = (gap, multipliers, stiffness)
         if max(gap, residual) <= tolerance:
@@ -119,17 +117,19 @@ def minimise(
     return Found(point, steps, False, f"{MAX_ROUNDS} rounds were not enough", *kept)
 
 
-def _duality_gap(problem: Problem, point: Point, near: Array, multipliers: Array) -> float:
-    """Σ ω·loss(s) - ω·loss(u) - λ(s - u) beside F, for λ a subgradient of ω·loss at u.
+def _duality_gap(
+    problem: Problem, point: Point, near: Array, multipliers: Array, least: float
+) -> float:
+    """Σ ω(loss(s) - loss(u) - λ(s - u)) beside F, for λ a subgradient of the loss at u.
 
-    By Fenchel and Young it is what F can be above its minimum where the gradient vanishes.
+    By Fenchel and Young it is what F can be above its minimum where the gradient vanishes. A model
+    that fits perfectly has F near 0: there ``least`` is the measure.
     """
-    each, targets = problem.weights[:, None], problem.targets
-    at_scores = each * problem.loss.value(point.scores, targets)
-    gap = at_scores - each * problem.loss.value(near, targets)
+    loss, targets = problem.loss, problem.targets
+    gap = loss.value(point.scores, targets) - loss.value(near, targets)
     gap -= multipliers * (point.scores - near)
-    total = float(at_scores.sum() + problem.penalty * (point.coef**2).sum())
-    return float(gap.sum()) / total if total > 0 else 0.0
+    total = max(problem.objective(point), least)
+    return float(problem.weights @ gap.sum(axis=1)) / total if total > 0 else 0.0
 
 
 def _distance(problem: Problem, left: Array, right: Array) -> float:

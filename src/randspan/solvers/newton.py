@@ -1,8 +1,8 @@
 """Newton's method inside a box: smooth losses, up to some thousand functions.
 
 Needs a loss with a second derivative, whose columns can be fitted apart, and room for k × k
-matrices. Each step solves with the exact Hessian of the weights that are free; weights at the box
-that want to leave it stay there (Bertsekas 1982). Without a box it is Newton's method.
+matrices. Each step goes to the minimum of the quadratic model, inside the box where there is one,
+or towards it as far as it pays.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, optimize
 
+from . import box
 from .found import Found
 from .problem import Point, Problem
 from .solution import Array
@@ -22,6 +23,9 @@ MAX_STEPS = 100
 MODERATE = 4000
 # Systems through few rows have at most so many.
 FEW_ROWS = 6000
+# Steps shorter than this are not taken; a damped direction serves better.
+SHORTEST = 1e-4
+LEAST_DAMPING = 1e-4
 
 
 def minimise(problem: Problem, start: Point, tolerance: float, damping: float = 0.0) -> Found:
@@ -48,7 +52,6 @@ def _minimise(problem: Problem, point: Point, tolerance: float, damping: float) 
     # With very many functions only steps through few rows are taken, and none is damped.
     large = problem.operator.shape[1] > MODERATE
     damping = 0.0 if large else damping
-    search = _exact_search if problem.limits is None else _projected_search
     for step in range(MAX_STEPS):
         if problem.residual(point) <= tolerance:
             return Found(point, step, True, "the gradient is small enough")
@@ -58,22 +61,22 @@ def _minimise(problem: Problem, point: Point, tolerance: float, damping: float) 
         while True:
             with problem.operator.dense(hessian.size):
                 direction = hessian.direction(damping)
-            length, following = search(problem, point, *direction)
+            length, following = _search(problem, point, *direction)
             if following is not None:
                 break
             if damping >= 1 or large:
                 return Found(point, step, False, "rounding errors hide any further descent")
-            damping = min(max(10 * damping, 0.01), 1.0)
+            damping = min(max(10 * damping, LEAST_DAMPING), 1.0)
         if length < 0.05 and not large:
-            damping = min(max(10 * damping, 0.01), 1.0)
+            damping = min(max(10 * damping, LEAST_DAMPING), 1.0)
         elif length > 0.5:
-            damping = damping / 10 if damping > 0.005 else 0.0
+            damping = damping / 10 if damping > LEAST_DAMPING else 0.0
         point = following
     return Found(point, MAX_STEPS, False, f"{MAX_STEPS} steps were not enough")
 
 
 class _Hessian:
-    """Second derivatives at a point; the weights the box holds there stay where they are.
+    """Second derivatives at a point.
 
     Where few rows have any curvature (kinks, flat parts), a step may lead far away. ``damping``
     adds so much of the largest curvature the loss can have, for all rows; with all of it a step is
@@ -82,13 +85,12 @@ class _Hessian:
 
     def __init__(self, problem: Problem, point: Point):
         self.problem, self.point = problem, point
-        self.free = ~problem.held(point.coef, point.gradient)[:, 0]
         self.each = problem.curvature(point.scores)[:, 0]
         self.chosen = np.flatnonzero(self.each)
 
     @property
     def size(self) -> int:
-        return min(len(self.chosen) or 1, len(self.free))
+        return min(len(self.chosen) or 1, len(self.point.coef))
 
     @property
     def too_large(self) -> bool:
@@ -96,13 +98,12 @@ class _Hessian:
         return not 0 < len(self.chosen) <= FEW_ROWS or self.problem.penalty == 0
 
     def direction(self, damping: float) -> tuple[Array, Array]:
-        """The Newton direction of weights and intercept."""
-        problem, point, free = self.problem, self.point, self.free
-        count = int(np.count_nonzero(free))
-        gradient = np.column_stack([point.gradient[free, 0], np.zeros(count)])
-        large = len(free) > MODERATE
-        few = not damping and 0 < len(self.chosen) < count and problem.penalty > 0
-        if few or large:
+        """The step to the minimum of the quadratic model: of weights, and of the intercept."""
+        problem, point = self.problem, self.point
+        if problem.limits is not None:
+            return self._step_in_box(damping)
+        few = not damping and 0 < len(self.chosen) < len(point.coef) and problem.penalty > 0
+        if few or len(point.coef) > MODERATE:
             rows, each = self._few_rows, self.each[self.chosen]
             sums, total = each @ rows, float(each.sum())
             solve = _few_rows_solver(rows, each, 2 * problem.penalty)
@@ -110,21 +111,32 @@ class _Hessian:
             gram, sums, total = self._system(damping)
             solve = _solver(gram)
         # The intercept by elimination: H d + s δ = -g, s'd + t δ = -g₀.
-        gradient[:, 1] = sums
-        solved = solve(gradient)
+        solved = solve(np.column_stack([point.gradient[:, 0], sums]))
         shift = np.zeros(1)
         if problem.intercept:
             left = total - sums @ solved[:, 1]
             right = sums @ solved[:, 0] - point.intercept_gradient[0]
             shift[0] = right / left if left > 1e-12 * total else 0.0
-        direction = np.zeros_like(point.coef)
-        direction[free, 0] = -solved[:, 0] - shift[0] * solved[:, 1]
-        return direction, shift
+        return -solved[:, :1] - shift[0] * solved[:, 1:], shift
+
+    def _step_in_box(self, damping: float) -> tuple[Array, Array]:
+        problem, point = self.problem, self.point
+        gram, sums, total = self._system(damping)
+        k = len(gram)
+        system = np.zeros((k + 1, k + 1))
+        system[:k, :k] = gram
+        system[k, k] = 1.0
+        if problem.intercept:
+            system[k, :k] = system[:k, k] = sums
+            system[k, k] = total or 1.0
+        gradient = np.append(point.gradient[:, 0], point.intercept_gradient)
+        limits, here = np.append(problem.limits, np.inf), np.append(point.coef[:, 0], 0.0)
+        step, _, _ = box.quadratic(system, -gradient, -limits - here, limits - here)
+        return step[:k, None], step[k:]
 
     @cached_property
     def _few_rows(self) -> Array:
-        rows = self.problem.operator.rows(self.chosen).astype(np.float64, copy=False)
-        return rows if self.free.all() else rows[:, self.free]
+        return self.problem.operator.rows(self.chosen).astype(np.float64, copy=False)
 
     @cached_property
     def _gram(self) -> tuple[Array, Array]:
@@ -139,9 +151,7 @@ class _Hessian:
             rough = problem.operator.rough_gram
             gram = gram + factor * rough
             total += factor * float(problem.weights.sum())
-        if not self.free.all():
-            gram, sums = gram[np.ix_(self.free, self.free)], sums[self.free]
-        elif not damping:
+        else:
             gram = gram.copy()
         gram.flat[:: len(gram) + 1] += 2 * problem.penalty
         return gram, sums, total
@@ -173,7 +183,7 @@ def _solver(system: Array) -> Callable[[Array], Array]:
         return lambda right: linalg.cho_solve(factor, right, check_finite=False)
 
 
-def _exact_search(
+def _search(
     problem: Problem, point: Point, direction: Array, shift: Array
 ) -> tuple[float, Point | None]:
     """The minimum along a line, to a tenth of the slope it begins with.
@@ -193,32 +203,15 @@ def _exact_search(
     if not first < 0:
         return 0.0, None
     low, high = 0.0, 1.0
-    while (last := slope(high)) < 0.1 * first and high < 1e6:
+    farthest = 1e6 if problem.limits is None else 1.0  # as far as the box is known to reach
+    while (last := slope(high)) < 0.1 * first and high < farthest:
         low, high = high, 4 * high
     length = high
     if last > -0.1 * first:
-        length = optimize.brentq(slope, low, high, xtol=1e-3 * (high - low), rtol=1e-2)
-        length = length or 1e-3 * (high - low)
-    following = problem.evaluate(point.coef + length * direction, point.intercept + length * shift)
-    return length, following
-
-
-def _projected_search(
-    problem: Problem, point: Point, direction: Array, shift: Array
-) -> tuple[float, Point | None]:
-    """The first of the steps 1, ½, ¼, … (put back into the box) that pays for itself."""
-    rounding = 4 * float(np.finfo(problem.operator.products).eps) * abs(float(point.value[0]))
-    length = 1.0
-    while length > 0.05:
-        coef = problem.inside(point.coef + length * direction)
-        following = problem.evaluate(coef, point.intercept + length * shift)
-        expected = float((point.gradient * (coef - point.coef)).sum())
-        expected += length * float(point.intercept_gradient @ shift)
-        gain = float(point.value[0] - following.value[0])
-        if gain >= -1e-4 * expected and gain > 0:
-            return length, following
-        # Where values no longer tell, the gradient does.
-        if abs(gain) <= rounding and problem.residual(following) < 0.5 * problem.residual(point):
-            return length, following
-        length *= 0.5
-    return 0.0, None
+        while low == 0 and slope(high / 8) > 0:
+            high /= 8
+            if high < SHORTEST:
+                return high, None
+        length = optimize.brentq(slope, low or high / 8, high, xtol=0.01 * high, rtol=0.01)
+    coef = problem.inside(point.coef + length * direction)
+    return length, problem.evaluate(coef, point.intercept + length * shift)

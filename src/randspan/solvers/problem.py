@@ -39,6 +39,10 @@ class Operator(Protocol):
     def products(self) -> np.dtype:
         """The precision of products."""
 
+    @property
+    def trace(self) -> float:
+        """Σω‖z̃‖²."""
+
     def exactly(self) -> Operator:
         """The same operator with float64 products."""
 
@@ -187,11 +191,17 @@ class Problem:
 
     @cached_property
     def scale(self) -> float:
-        """‖∇F‖ without weights: the unit of residuals."""
+        """‖∇F‖ without weights: the unit of residuals.
+
+        Targets that functions say nothing about (a class that no row is in) have next to none; a
+        millionth of what slopes and features could make together is the least.
+        """
         if self.unit is not None:
             return self.unit
+        slopes = self.loss.slope(np.zeros_like(self.targets), self.targets)
+        possible = np.sqrt(self.operator.trace * float(self.weights @ (slopes**2).sum(axis=1)))
         norm = float(np.linalg.norm(self.zero().gradient))
-        return norm if norm > 0 else 1.0
+        return float(max(norm, 1e-6 * possible)) or 1.0
 
     def residual(self, point: Point) -> float:
         """The KKT residual: what is left of the gradient, beside the gradient without weights."""

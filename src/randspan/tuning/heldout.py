@@ -31,6 +31,8 @@ SMALLEST = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
 TOLERANCE = 1e-3
 # The path ends when the held-out loss has been this much above its minimum twice in a row.
 RISING = 1.002
+# It also ends when hardly anything is left of the loss of a constant.
+PERFECT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ def by_heldout(
     highest = np.floor(STEPS_PER_DECADE * np.log10(LARGEST * trace / scale))
     lowest = np.ceil(STEPS_PER_DECADE * np.log10(SMALLEST[solver.operator.dtype] * trace / scale))
     starts: list[Found | None] = [None] * len(parts)
+    constant = problem.objective(problem.zero()) / float(problem.weights.sum())
+    enough = PERFECT * constant / (1 if problem.loss.joint else problem.n_targets)
     judged: list[Judged] = []
     rising = 0
     for exponent in np.arange(highest, lowest - 1, -1):
@@ -102,6 +106,6 @@ def by_heldout(
         progress(f"alpha {alpha:.3g}: held-out {problem.loss.name} loss {judged[-1].error:.5g}")
         best = min(entry.error for entry in judged)
         rising = rising + 1 if judged[-1].error > RISING * best else 0
-        if rising == 2:
+        if rising == 2 or best <= enough:
             break
     return next(entry for entry in judged if entry.error <= 1.001 * best)

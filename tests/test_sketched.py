@@ -1,0 +1,144 @@
+"""Many functions by passes over the rows: the same answer as from moments."""
+
+import numpy as np
+import pytest
+
+import randspan as rs
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(3000, 4))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=3000)
+    return X, y
+
+
+def pair(X, y, sample_weight=None, k=200, peer="qr", **params):
+    """The same model, solved in passes and from moments."""
+    params = {"alpha": 0.01, "random_state": 0, **params}
+    models = [
+        rs.SpanRegressor(rs.Fourier(), k, solver=solver, **params).fit(X, y, sample_weight)
+        for solver in ("sketched", peer)
+    ]
+    return models
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("alpha", [1e-4, 0.01, 10.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_equals_the_exact_solution(data, dtype, alpha, intercept):
+    X, y = data
+    passes, exact = pair(X, y, dtype=dtype, alpha=alpha, fit_intercept=intercept, peer="qr")
+    assert passes.solution_.converged
+    assert passes.solution_.objective == pytest.approx(exact.solution_.objective, rel=1e-5)
+    scatter = np.std(exact.predict(X))
+    np.testing.assert_allclose(passes.predict(X), exact.predict(X), atol=2e-3 * scatter)
+
+
+def test_weights_and_many_targets(data):
+    X, y = data
+    weights = np.random.default_rng(0).integers(0, 3, size=len(y))
+    Y = np.column_stack([y, np.cos(X[:, 0]), 1e6 * X[:, 1]])
+    passes, exact = pair(X, Y, weights, dtype="float64")
+    np.testing.assert_allclose(
+        passes.predict(X) / Y.std(axis=0), exact.predict(X) / Y.std(axis=0), atol=1e-4
+    )
+
+
+def test_fewer_rows_than_functions(data):
+    X, y = data
+    passes, exact = pair(X[:150], y[:150], k=400, peer="dual", dtype="float64")
+    np.testing.assert_allclose(passes.predict(X), exact.predict(X), atol=1e-4)
+
+
+def test_without_ridge(data):
+    """alpha = 0 on features with a condition number of about 1e5."""
+    X, y = data
+    passes, exact = pair(X, y, k=60, alpha=0, peer="qr")
+    assert passes.solution_.objective == pytest.approx(exact.solution_.objective, rel=1e-8)
+
+
+def test_computed_anew_equals_cached(data):
+    X, y = data
+    cached, _ = pair(X, y, memory="1GB")
+    anew = rs.SpanRegressor(
+        rs.Fourier(), 200, alpha=0.01, random_state=0, solver="sketched", memory="60MB"
+    )
+    # Little enough that the features of these rows do not fit.
+    X, y = np.tile(X, (30, 1)), np.tile(y, 30)
+    cached = cached.fit(X, y)
+    anew.fit(X, y)
+    assert "computed anew" in anew.solution_.reason
+    assert "cached" in cached.solution_.reason
+    np.testing.assert_allclose(anew.coef_, cached.coef_, atol=1e-6 * np.abs(cached.coef_).max())
+
+
+def test_sparse_rows(data):
+    from scipy import sparse
+
+    X, y = data
+    X = np.where(np.abs(X) < 1, 0, X)
+    dense, _ = pair(X, y, dtype="float64")
+    rows, _ = pair(sparse.csr_matrix(X), y, dtype="float64")
+    np.testing.assert_allclose(rows.predict(X), dense.predict(X), atol=1e-5)
+
+
+def test_alpha_by_held_out_rows(data):
+    """Near the alpha that cross-validation finds, and no worse on new rows."""
+    X, y = data
+    passes, exact = pair(X[:2000], y[:2000], alpha="auto", peer="eigen")
+    assert passes.score(X[2000:], y[2000:]) > exact.score(X[2000:], y[2000:]) - 0.005
+
+
+def test_auto_takes_passes_where_moments_are_dear(data, monkeypatch):
+    from randspan.estimators import fitting
+
+    X, y = data
+    model = rs.SpanRegressor(rs.Fourier(), 200, alpha=0.1, random_state=0)
+    assert model.fit(X, y).solution_.solver == "cholesky"
+    small = model.set_params(memory="1.5MB", n_jobs=1).fit(X[:500], y[:500])
+    assert small.solution_.solver == "sketched"
+    assert "moments would need" in small.solution_.reason
+    monkeypatch.setattr(fitting, "MANY_FUNCTIONS", 100)
+    monkeypatch.setattr(fitting, "MANY_PRODUCTS", 1e6)
+    many = model.set_params(memory=None).fit(X, y)
+    assert many.solution_.solver == "sketched"
+    assert "passes are cheaper" in many.solution_.reason
+
+
+def test_what_passes_do_not_know_is_refused(data):
+    X, y = data
+    model, _ = pair(X, y)
+    with pytest.raises(ValueError, match="return_std=True needs .* 'sketched'"):
+        model.predict(X, return_std=True)
+    with pytest.raises(ValueError, match="leave_one_out needs"):
+        model.leave_one_out(X, y)
+    for call in (model.partial_fit, model.forget):
+        with pytest.raises(ValueError, match="'sketched' does not keep"):
+            call(X, y)
+    assert not hasattr(model, "gcv_error_")
+
+
+def test_a_warm_start_saves_passes(data):
+    """The path ends near where the last fit begins."""
+    from randspan.engines.operator import Operator
+    from randspan.features import Features
+    from randspan.losses import Squared
+    from randspan.solvers.iterative import Solver
+    from randspan.solvers.problem import Problem
+
+    X, y = data
+    frame = rs.Frame.read([X], rs.Fourier(), 200, random_state=0)
+    op = Operator(
+        Features(frame, frame.functions(), X, np.dtype(np.float64)), np.ones(3000), True, True
+    )
+    solver = Solver(op, "sketched", 400)
+
+    def problem(penalty):
+        return Problem(op, Squared(), y[:, None], np.ones(3000), penalty, None, True)
+
+    first = solver.minimise(problem(2.2))
+    cold, warm = solver.minimise(problem(2.0)), solver.minimise(problem(2.0), first)
+    assert warm.iterations < cold.iterations
+    np.testing.assert_allclose(warm.point.coef, cold.point.coef, atol=1e-4)
