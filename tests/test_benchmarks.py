@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.mark.slow
 def test_the_quick_form_leaves_finite_numbers(tmp_path):
-    command = [sys.executable, "-W", "error", "-m", "benchmarks", "--quick", "--out", str(tmp_path)]
+    # By name: slow ones would not run otherwise.
+    command = [sys.executable, "-W", "error", "-m", "benchmarks", *CHECKS, "--quick"]
+    command += ["--out", str(tmp_path)]
     # Other tests have the other cores.
     alone = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True)
@@ -84,6 +86,55 @@ def check_peers(result):
         check_contestants(one["contestants"])
 
 
+def check_adult(result):
+    if "skipped" in result:
+        return
+    assert len(result["ours"]) == 12
+    for one in result["ours"]:
+        assert len(one["errors"]) == result["seeds"]
+        assert one["converged"]
+        assert one["fit_seconds"] > 0
+        assert one["log_loss"] > 0
+        assert 0 <= one["calibration_error"] <= 1
+        assert len(one["reliability"]["said"]) == len(one["reliability"]["seen"])
+    peers = {one["name"]: one for one in result["peers"]}
+    ours = {(one["loss"], one["alpha"]): one for one in result["ours"]}
+    # The same minimum, whoever looks for it; nobody can be below ours by more than its residual.
+    for loss, peer in (("hinge", "LinearSVC"), ("logistic", "LogisticRegression")):
+        theirs = peers[f"{peer}, same stumps"]["objective"]
+        assert theirs >= ours[loss, 0.1]["objectives"][0] * (1 - 1e-4)
+    assert len(result["remark"]["ratios"]) == 3
+    assert len(result["bars"]) == 4
+
+
+def check_many(result):
+    run = [one for one in result["sets"] if "fits" in one]
+    for one in run:
+        check_fits(one["fits"])
+        assert {fit["solver"] for fit in one["fits"]} == {"sketched"}
+    assert result["exact"]["seconds"] > 0
+    assert len(result["bars"]) == 2 * len(run)
+
+
+def check_forest(result):
+    if "skipped" in result:
+        return
+    check_fits(result["fits"])
+    kept, anew, exact, _ = result["fits"]
+    assert kept["alpha"] == anew["alpha"] == exact["alpha"]
+    assert exact["beyond_exact"] == 0
+    assert len(result["scales"]["values"]) == result["columns"] == 54
+    assert len(result["bars"]) == 7
+
+
+def check_fits(fits):
+    for one in fits:
+        assert one["converged"]
+        assert one["fit_seconds"] > 0
+        assert one["error"] > 0
+        assert one["whole_mb"] >= one["peak_mb"] >= 0
+
+
 def check_contestants(contestants):
     for one in contestants:
         assert one["fit_seconds"] == min(one["fit_seconds_all"]) > 0
@@ -112,4 +163,7 @@ CHECKS = {
     "startup": check_startup,
     "structured": check_structured,
     "peers": check_peers,
+    "adult": check_adult,
+    "many": check_many,
+    "forest": check_forest,
 }

@@ -65,3 +65,22 @@ def test_a_few_rows_are_predicted_alike_alone_and_together():
     together = model.predict(X[:200])
     alone = np.array([model.predict(X[i : i + 1])[0] for i in range(200)])
     np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+def test_fits_in_passes_repeat_themselves(loss, rng):
+    """Bit for bit with the same threads; to the solver's residual with others, or without cache."""
+    X = rng.normal(size=(9000, 4))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] > 0
+    solver = "sketched" if loss == "squared" else "auto"
+
+    def fit(**params):
+        build = {"loss": loss, "solver": solver, "alpha": 0.1, "random_state": 0, **params}
+        return rs.SpanClassifier(rs.Fourier(), 350, **build).fit(X, y)
+
+    first = fit()
+    np.testing.assert_array_equal(fit().coef_, first.coef_)
+    for other in (fit(n_jobs=1), fit(memory="70MB", n_jobs=1)):
+        assert other.solution_.objective == pytest.approx(first.solution_.objective, rel=3e-6)
+        scores = first.decision_function(X)
+        np.testing.assert_allclose(other.decision_function(X), scores, atol=0.02)

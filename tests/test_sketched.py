@@ -17,11 +17,10 @@ def data():
 def pair(X, y, sample_weight=None, k=200, peer="qr", **params):
     """The same model, solved in passes and from moments."""
     params = {"alpha": 0.01, "random_state": 0, **params}
-    models = [
+    return [
         rs.SpanRegressor(rs.Fourier(), k, solver=solver, **params).fit(X, y, sample_weight)
         for solver in ("sketched", peer)
     ]
-    return models
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -110,7 +109,7 @@ def test_auto_takes_passes_where_moments_are_dear(data, monkeypatch):
 def test_what_passes_do_not_know_is_refused(data):
     X, y = data
     model, _ = pair(X, y)
-    with pytest.raises(ValueError, match="return_std=True needs .* 'sketched'"):
+    with pytest.raises(ValueError, match=r"return_std=True needs .* 'sketched'"):
         model.predict(X, return_std=True)
     with pytest.raises(ValueError, match="leave_one_out needs"):
         model.leave_one_out(X, y)

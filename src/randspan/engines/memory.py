@@ -16,9 +16,9 @@ def budget(memory: object) -> int:
     """Bytes from a number of bytes, from words such as "3GB" or "500 MiB", or from None."""
     if memory is None:
         return available() // 2
-    if isinstance(memory, (int, float, np.number)) and not isinstance(memory, bool):
-        if 1 <= memory < np.inf:
-            return int(memory)
+    number = isinstance(memory, (int, float, np.number)) and not isinstance(memory, bool)
+    if number and 1 <= memory < np.inf:  # type: ignore[operator]
+        return int(memory)  # type: ignore[call-overload]
     if isinstance(memory, str):
         match = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?I?)B?\s*", memory.upper())
         if match and match[1].count(".") <= 1 and match[1] != "." and match[2] in UNITS:

@@ -168,8 +168,9 @@ class Operator:
         return Z
 
     def sketch(self, rows: int, weights: Array | None = None) -> NDArray:
-        """SD^½Z̃, D = diag(weights), S sparse: each row of Z lands, with random signs, in four rows of the sketch.
+        """SD^½Z̃, D = diag(weights), for a sparse S with E S'S = I.
 
+        Each row of Z̃ lands, with random signs, in four rows of the sketch.
         Where a sketch would have no fewer rows than Z, it is D^½Z̃ itself.
         """
         from .loops import scatter
@@ -178,25 +179,29 @@ class Operator:
         each = self.weights if weights is None else weights
         if rows >= n:
             return self.rows(np.arange(n)) * np.sqrt(each).astype(self.dtype)[:, None]
-        raw = raw_bits(0, "sketch", n * SIGNS).reshape(n, SIGNS)
-        buckets = ((raw >> np.uint64(1)) % np.uint64(rows)).astype(np.int32)
-        signs = np.where(raw & np.uint64(1), 1.0, -1.0) * np.sqrt(each / SIGNS)[:, None]
-        signs = signs.astype(self.dtype)
 
-        def run(mine: list[slice]) -> NDArray:
-            total = np.zeros((rows, k), self.dtype)
+        def run(mine: list[slice]) -> tuple[NDArray, Array]:
+            total, ones = np.zeros((rows, k), self.dtype), np.zeros(rows)
             for block in mine:
-                scatter(self._block(block), buckets[block], signs[block], total)
-            return total
+                count = SIGNS * (block.stop - block.start)
+                raw = raw_bits(0, "sketch", count, SIGNS * block.start).reshape(-1, SIGNS)
+                buckets = ((raw >> np.uint64(1)) % np.uint64(rows)).astype(np.int32)
+                signs = np.where(raw & np.uint64(1), 1.0, -1.0)
+                signs *= np.sqrt(each[block] / SIGNS)[:, None]
+                scatter(self._block(block), buckets, signs.astype(self.dtype), total)
+                ones += np.bincount(buckets.ravel(), signs.ravel(), rows)
+            return total, ones
 
         most = max(1, cpu.ACCUMULATORS // (rows * k * self.dtype.itemsize))
         parts = self._share(run, most=most)
-        total = parts[0]
-        for part in parts[1:]:
+        total, ones = parts[0]
+        for part, part_ones in parts[1:]:
             total += part
-        if self.mean.any():
-            ones = np.bincount(buckets.ravel(), signs.ravel(), rows)
-            total -= np.outer(ones, self.mean).astype(self.dtype)
+            ones += part_ones
+        for s in range(
+            0, rows, 1024
+        ):  # in pieces: the whole outer product would be a second sketch
+            total[s : s + 1024] -= np.outer(ones[s : s + 1024], self.mean)
         return total
 
     def dense(self, size: int) -> AbstractContextManager[None]:

@@ -17,7 +17,7 @@ from ..features import Features
 from ..solvers import Solution
 from ..solvers.found import Found
 from ..solvers.iterative import FEW_FUNCTIONS, FEW_PRODUCTS, FINE, Solver
-from ..solvers.newton import MODERATE
+from ..solvers.newton import FEW_ROWS, MODERATE
 from ..solvers.preconditioner import sketch_rows
 from ..solvers.problem import Problem
 from ..tuning import heldout
@@ -39,12 +39,13 @@ class Plan:
     reason: str
 
 
-def plan(n: int, k: int, c: int, d: int, settings: Any, method: str, why: str) -> Plan:
+def plan(features: Features, c: int, settings: Any, method: str, why: str) -> Plan:
     """Cache the features if they fit beside what the method itself needs."""
+    (n, d), k = features.X.shape, features.n_columns
     granted = memory.budget(settings.memory)
-    item, threads = settings.dtype.itemsize, cpu.n_threads(settings.n_jobs)
-    block = max(1024, min(8192, 2**22 // max(k, 1)))
-    least = threads * min(block, n) * (3 * k + d) * item + COPIES * 8 * n * c
+    item, threads = features.dtype.itemsize, cpu.n_threads(settings.n_jobs)
+    block = features.blocks()[0].stop
+    least = threads * block * (3 * k + d) * item + COPIES * 8 * n * c
     rows = sketch_rows(n, k)
 
     def sketch_bytes(rows: int) -> int:
@@ -54,6 +55,8 @@ def plan(n: int, k: int, c: int, d: int, settings: Any, method: str, why: str) -
     own = sketch_bytes(rows) if sketches else 0
     if method == "newton" or (method == "multipliers" and k <= MODERATE):
         own = max(own, 8 * (threads + 4) * k**2)
+    elif method == "multipliers":
+        own = max(own, 16 * min(n, FEW_ROWS) * k)
     while sketches and rows > 64 and least + own > granted:
         rows //= 2
         own = sketch_bytes(rows)
@@ -92,24 +95,24 @@ def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -
         raise ValueError("All rows have weight 0: there is nothing to fit.")
     Y = targets(slice(0, n))
     loss = settings.loss
-    made = plan(n, k, Y.shape[1], X.shape[1], settings, method, why)
     progress = Progress(settings.verbose, n, f"randspan: {k} functions")
-    features = Features(state.frame, state.functions, X, state.dtype)
+    features = state.features(X)
+    made = plan(features, Y.shape[1], settings, method, why)
     operator = Operator(features, each, settings.intercept, made.cached, settings.n_jobs, progress)
     scale = state.frame.ridge_scale
     solver = Solver(operator, made.method, made.sketch_rows)
     problem = Problem(
         operator, loss, Y, each, 0.0, limits_of(state.functions, settings.bound), settings.intercept
     )
-    note = progress.note
     with cpu.blas_threads(1, k):
         alpha, judged = settings.alpha, None
         if alpha == "auto":
             judged = heldout.by_heldout(
-                solver, problem, scale, operator.trace, state.frame.seed, note
+                solver, problem, scale, operator.trace, state.frame.seed, progress.note
             )
             alpha = judged.alpha
         problem = replace(problem, penalty=alpha * scale)
+        progress.note(f"randspan: alpha {alpha:.3g}, solver {made.method!r}")
         found = solver.minimise(problem, None if judged is None else judged.start, FINE)
         if settings.heldout and loss.probabilities(Y[:1]) is None:
             if judged is None:

@@ -12,10 +12,11 @@ from .base import SpanModel, squared_only
 
 
 class SpanRegressor(RegressorMixin, SpanModel):
-    """f(x) = b + Σ_{i≤k} w_i φ_i(x) with minimal Σ_r ω_r (y_r - f(x_r))² + alpha·k·‖w‖².
+    """f(x) = b + Σ_{i≤k} w_i φ_i(x) with minimal Σ_r ω_r loss(f(x_r), y_r) + alpha·k·‖w‖².
 
-    The functions φ_i are drawn once, only w and b are fitted. One pass over the rows; the sums it
-    leaves behind can be added to (`partial_fit`), taken from (`forget`) and joined (`merge`).
+    The functions φ_i are drawn once, only w and b are fitted. The squared loss takes one pass over
+    the rows; the sums it leaves behind can be added to (`partial_fit`), taken from (`forget`) and
+    joined (`merge`). Other losses take several passes, and all rows at once.
 
     Parameters
     ----------
@@ -25,13 +26,22 @@ class SpanRegressor(RegressorMixin, SpanModel):
     n_components : "auto", int or np.inf, default="auto"
         How many functions. "auto" doubles from 128 until the cross-validated error falls by less
         than one per cent, at most to 4,096. ``np.inf`` is the exact kernel machine of the family's
-        closed-form kernel.
-    loss : {"squared"}, default="squared"
+        closed-form kernel. With other losses, "auto" asks the squared one.
+    loss : {"squared", "absolute", "huber", "pinball", "epsilon_insensitive"} or Loss, \
+default="squared"
+        A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``,
+        ``rs.losses.Pinball(quantile=0.5)``, ``rs.losses.EpsilonInsensitive(epsilon=0.1)``.
     alpha : "auto" or float, default="auto"
         The ridge, in the scale of kernel ridge regression: it keeps its meaning when
         ``n_components`` changes. "auto" minimises `gcv_error_`, which reads sample weights as
-        counts of rows (scale weights that are no counts to a mean of 1). 0 is minimum-norm least
-        squares (with float64 features).
+        counts of rows (scale weights that are no counts to a mean of 1). With other losses, and
+        with so many functions that there are no moments, "auto" minimises the loss of held-out
+        rows along a path of ridges, which costs as much as three to five fits for each fold held
+        out (five folds up to 2,000 rows, one from 5,000 on). 0 is minimum-norm least squares (with
+        float64 features).
+    bound : float or None, default=None
+        C of the box |w_i| ≤ C/k; no box if None. Direct links have none. With the squared loss
+        "auto" is the alpha of the problem without a box.
     fit_intercept : bool, default=True
         The intercept b is not penalised.
     standardize : bool, default=True
@@ -41,9 +51,15 @@ class SpanRegressor(RegressorMixin, SpanModel):
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw.
-    solver : {"auto", "cholesky", "eigen", "dual", "qr"}, default="auto"
-        "auto" chooses by shape; `solution_` says what was chosen and why. "qr" never squares the
-        condition number; with it a model streams and merges but cannot forget.
+    solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "sketched", "newton", "lbfgs", \
+"multipliers"}, default="auto"
+        "auto" chooses by shape, loss and memory; `solution_` says what was chosen and why. "qr"
+        never squares the condition number; with it a model streams and merges but cannot forget.
+        "sketched" solves the squared loss in passes over the rows, for 5,000 functions and more.
+    memory : int, str or None, default=None
+        What a fit may take beyond X, in bytes or in words ("3GB"); half of what is free if None.
+        Fits in several passes keep the features if they fit in, and compute them anew in every
+        pass if not.
     dtype : {"float32", "float64"}, default="float32"
         Precision of the features. Sums and solutions are float64 either way.
     random_state : int, RandomState, Generator or None, default=None
@@ -61,7 +77,8 @@ class SpanRegressor(RegressorMixin, SpanModel):
     alpha_ : float
     gcv_error_ : float
         Mean squared error on new rows by generalised cross-validation, (RSS/Σω)/(1 - df/Σω)²;
-        with fewer rows than functions df is compared with the number of distinct rows.
+        with fewer rows than functions df is compared with the number of distinct rows. For the
+        squared loss without a box, solved from statistics.
     n_components_ : int or inf
     functions_ : Functions
         The drawn functions, of standardised rows.

@@ -38,9 +38,11 @@ def uniforms(seed: int, stream: str, count: int, width: int) -> NDArray[np.float
     return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
-def raw_bits(seed: int, stream: str, count: int) -> NDArray[np.uint64]:
-    """64 random bits for every position."""
-    return _philox(seed, stream).random_raw(count)
+def raw_bits(seed: int, stream: str, count: int, skipped: int = 0) -> NDArray[np.uint64]:
+    """64 random bits for every position, after some multiple of four that are skipped."""
+    bits = _philox(seed, stream)
+    bits.advance(skipped // 4)  # a step of the counter is four numbers
+    return bits.random_raw(count)
 
 
 def normals(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:

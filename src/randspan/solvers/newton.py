@@ -121,6 +121,7 @@ class _Hessian:
 
     def _step_in_box(self, damping: float) -> tuple[Array, Array]:
         problem, point = self.problem, self.point
+        assert problem.limits is not None
         gram, sums, total = self._system(damping)
         k = len(gram)
         system = np.zeros((k + 1, k + 1))
