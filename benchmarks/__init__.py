@@ -1,9 +1,10 @@
 """How fast, how accurate, how large: randspan beside what else there is.
 
-``python -m benchmarks`` runs everything (some minutes on two cores), ``python -m benchmarks speed
-growth`` only what is named, ``--quick`` a tiny form of it that shows that it runs and nothing
-else. Tables go to the terminal, and every number behind them to one JSON file a benchmark, in
-``benchmarks/results`` or the folder after ``--out``, with the machine it was measured on.
+``python -m benchmarks`` runs everything that is not slow (some minutes on two cores), ``python -m
+benchmarks speed adult`` what is named, slow or not, ``--quick`` a tiny form of it that shows that
+it runs and nothing else. Tables go to the terminal, and every number behind them to one JSON file a
+benchmark, in ``benchmarks/results`` or the folder after ``--out``, with the machine it was measured
+on.
 
 The rooms
 ---------
@@ -13,12 +14,19 @@ The rooms
 ``structured``  structured against independent frequencies: from how many columns on it pays
 ``peers``       error, time and memory beside seven other methods, on six data sets
 
+Slow, so only when named:
+
+``adult``       stumps under four losses, beside linear machines, an exact kernel and LightGBM
+``many``        20,000 functions within 12 GB: passes over the features instead of moments
+``forest``      523,000 rows, 5,000 functions, scales learned for the columns; kept, anew, exact
+
 ``leverage`` stands apart: it prints what cross-validation does not see (``python -m
 benchmarks.leverage``).
 
 `harness` runs a race, `memory` and `machine` read the system, `data` makes and finds data, `report`
-turns results into text. A benchmark is a module with a ``name``, ``run(quick) -> dict`` and
-``text(result) -> str``; `registry` lists them.
+turns results into text, `scales` learns scales of columns. A benchmark is a module with a ``name``,
+``run(quick) -> dict`` and ``text(result) -> str``, and ``slow = True`` if it is; `registry` lists
+them.
 
 How to read the tables
 ----------------------
@@ -34,6 +42,9 @@ peak MB
     data): what the fit needs on top. The largest of all runs. 1 MB is 10⁶ bytes. Where the system
     does not let a process reset its peak, only memory beyond the highest earlier mark is seen, and
     the JSON file says so (``machine.peak_can_be_reset``).
+process MB
+    The largest resident memory of the whole process during the fit, data and libraries included;
+    where a fit has a process of its own.
 × ours
     Seconds of this fit divided by seconds of our fit it is set against: 6 means six times slower.
 floor

@@ -7,23 +7,26 @@ import time
 from pathlib import Path
 
 from . import machine, report
-from .registry import BENCHMARKS
+from .registry import BENCHMARKS, SLOW, USUAL
 
 RESULTS = Path(__file__).parent / "results"
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"any of {', '.join(BENCHMARKS)}; default: all")
+    everything = (
+        f"any of {', '.join(BENCHMARKS)}; default: all but {', '.join(SLOW)}, which are slow"
+    )
+    parser.add_argument("names", nargs="*", help=everything)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the JSON files")
     options = parser.parse_args(arguments)
-    # Not by `choices`: argparse would hold the empty list of "all" against them.
+    # Not by `choices`: argparse would hold the empty list against them.
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark named {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
     options.out.mkdir(parents=True, exist_ok=True)
-    for name in options.names or BENCHMARKS:
+    for name in options.names or USUAL:
         # Read before the run: afterwards the load would be our own.
         facts = machine.facts()
         start = time.perf_counter()

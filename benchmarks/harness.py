@@ -3,10 +3,16 @@
 An `Entry` knows how to do one run and how often it wants to. `race` lets all entries run once, then
 all again, and so on: a contestant is never measured in a quiet minute that its rival did not have.
 `Contestant` is an estimator on a split; `Floor` is the bare arithmetic of the same shapes.
+
+What is too large for a race runs once, in a process of its own (`apart`), so that its peak is its
+own; `measure` and `solved` put what there is to know about one fit into plain numbers.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -17,8 +23,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .data import Split
-from .memory import peak_beyond_resident
+from . import memory
+from .data import ROOT, Split
 
 # Who needs longer than this for one fit is not asked again.
 SLOW = 20.0
@@ -70,15 +76,9 @@ class Contestant(Entry):
 
     def trial(self) -> Trial:
         model = self.build()
-        with peak_beyond_resident() as extra:
-            start = time.perf_counter()
-            model.fit(self.split.X_train, self.split.y_train)
-            fitted = time.perf_counter()
-        begin = time.perf_counter()
-        predicted = model.predict(self.split.X_test)
-        end = time.perf_counter()
-        error = self.split.error(predicted)
-        return Trial(fitted - start, end - begin, error, extra.megabytes, self.describe(model))
+        found = measure(model, self.split)
+        numbers = (found[name] for name in ("fit_seconds", "predict_seconds", "error", "peak_mb"))
+        return Trial(*numbers, self.describe(model))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class Floor(Entry):
         self._run(self.X[:WARM_ROWS])
 
     def trial(self) -> Trial:
-        with peak_beyond_resident() as extra:
+        with memory.peak_beyond_resident() as extra:
             start = time.perf_counter()
             self._run(self.X)
             seconds = time.perf_counter() - start
@@ -135,6 +135,46 @@ def cholesky(system: np.ndarray) -> Any:
 def eigenvectors(system: np.ndarray) -> Any:
     """What a path of alphas costs."""
     return linalg.eigh(system, driver="evd", check_finite=False)
+
+
+def measure(model: Any, split: Split) -> dict[str, Any]:
+    """Fit and predict once: seconds, error, and memory, of the fit alone and of the process."""
+    with memory.peak_beyond_resident() as extra:
+        start = time.perf_counter()
+        model.fit(split.X_train, split.y_train)
+        fitted = time.perf_counter()
+    whole = memory.peak()
+    begin = time.perf_counter()
+    predicted = model.predict(split.X_test)
+    end = time.perf_counter()
+    return {
+        "fit_seconds": fitted - start,
+        "predict_seconds": end - begin,
+        "error": split.error(predicted),
+        "peak_mb": extra.megabytes,
+        "whole_mb": whole / 1e6,
+    }
+
+
+def solved(model: Any) -> dict[str, Any]:
+    """What the solver of a model of ours says it did."""
+    solution = model.solution_
+    return {
+        "alpha": float(solution.alpha),
+        "solver": solution.solver,
+        "iterations": int(solution.iterations),
+        "residual": float(solution.residual),
+        "objective": float(solution.objective),
+        "converged": bool(solution.converged),
+        "reason": solution.reason,
+    }
+
+
+def apart(module: str, *arguments: Any) -> dict[str, Any]:
+    """What ``python -m module`` prints as JSON, given its arguments as JSON: a fresh process."""
+    command = [sys.executable, "-m", module, json.dumps(arguments)]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
 
 
 def race(entries: Sequence[Entry]) -> list[dict[str, Any]]:

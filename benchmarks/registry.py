@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from . import growth, peers, speed, startup, structured
+from . import adult, forest, growth, many, peers, speed, startup, structured
 
 
 class Benchmark(Protocol):
-    """What a module of this package has to offer to be run."""
+    """What a module of this package has to offer to be run.
+
+    One that says ``slow = True`` takes many minutes, and runs only when it is named.
+    """
 
     name: str
 
@@ -19,6 +22,7 @@ class Benchmark(Protocol):
         """The result as tables."""
 
 
-BENCHMARKS: dict[str, Benchmark] = {
-    module.name: module for module in (speed, growth, startup, structured, peers)
-}
+MODULES = (speed, growth, startup, structured, peers, adult, many, forest)
+BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
+SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]
+USUAL = [name for name in BENCHMARKS if name not in SLOW]

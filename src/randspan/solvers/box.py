@@ -108,38 +108,37 @@ def _interior(system: Array, right: Array, lower: Array, upper: Array) -> tuple[
     together. The diagonal they add makes every system well-conditioned, however flat A is.
     """
     boxed = np.isfinite(upper - lower)
+    count = max(2 * int(boxed.sum()), 1)
     size = float(np.abs(right).max(initial=0.0)) or 1.0
     width = np.where(boxed, upper - lower, 1.0)
     x = np.where(boxed, lower + width / 2, 0.0)
     below = above = np.where(boxed, size, 0.0)
     steps = 0
-    for steps in range(1, INTERIOR_STEPS + 1):
+    while steps < INTERIOR_STEPS:
+        steps += 1
         under = np.where(boxed, np.maximum(x - lower, 1e-15 * width), 1.0)
         over = np.where(boxed, np.maximum(upper - x, 1e-15 * width), 1.0)
-        middle = float(below @ under + above @ over) / max(2 * int(boxed.sum()), 1)
+        middle = float(below @ under + above @ over) / count
         rest = right - system @ x + below - above
-        if (
-            middle <= 1e-12 * size * float(width[boxed].mean())
-            and np.abs(rest).max() <= 1e-11 * size
-        ):
+        small = middle <= 1e-12 * size * float(width[boxed].mean())
+        if small and np.abs(rest).max() <= 1e-11 * size:
             break
         matrix = system.copy(order="F")
         matrix.flat[:: len(matrix) + 1] += below / under + above / over
         factor = _factor(matrix)
-
-        def step(target, bend_below=0.0, bend_above=0.0):
-            low = boxed * ((target - bend_below) / under - below)
-            high = boxed * ((target - bend_above) / over - above)
-            dx = linalg.cho_solve(factor, rest + low - high, check_finite=False)
-            return dx, low - below / under * dx, high + above / over * dx
-
-        dx, dbelow, dabove = step(0.0)
-        reach = _reach(under, dx, over, below, dbelow, above, dabove)
+        # First as if all products could be zero at once; then towards where that would have led.
+        low, high = -below, -above
+        dx = linalg.cho_solve(factor, rest + low - high, check_finite=False)
+        dbelow, dabove = low - below / under * dx, high + above / over * dx
+        reach = _reach(under, dx * boxed, over, below, dbelow, above, dabove)
         ahead = (below + reach * dbelow) @ (under + reach * dx * boxed)
         ahead += (above + reach * dabove) @ (over - reach * dx * boxed)
-        share = (float(ahead) / max(2 * int(boxed.sum()), 1) / middle) ** 3 if middle > 0 else 0.0
-        dx, dbelow, dabove = step(share * middle, dx * dbelow, -dx * dabove)
-        reach = min(1.0, 0.995 * _reach(under, dx, over, below, dbelow, above, dabove))
+        goal = middle * (float(ahead) / count / middle) ** 3 if middle > 0 else 0.0
+        low = boxed * ((goal - dx * dbelow) / under - below)
+        high = boxed * ((goal + dx * dabove) / over - above)
+        dx = linalg.cho_solve(factor, rest + low - high, check_finite=False)
+        dbelow, dabove = low - below / under * dx, high + above / over * dx
+        reach = min(1.0, 0.995 * _reach(under, dx * boxed, over, below, dbelow, above, dabove))
         x, below, above = x + reach * dx, below + reach * dbelow, above + reach * dabove
     x = np.where(boxed & (x - lower < width * below / (below + size)), lower, x)
     return np.where(boxed & (upper - x < width * above / (above + size)), upper, x), steps
