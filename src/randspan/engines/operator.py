@@ -55,10 +55,8 @@ class Operator:
             self.mean = total / weight
         #: Σω‖z̃‖²
         self.trace = float(squares - weight * (self.mean @ self.mean))
-
-    @property
-    def cached(self) -> bool:
-        return self._cache is not None
+        if self.trace < 1e-9 * squares:  # functions that do not vary
+            self.trace = 0.0
 
     def _fill(self, progress: cpu.Progress | None) -> None:
         cache = np.empty(self.shape, self.dtype)
@@ -132,7 +130,7 @@ class Operator:
         def run(mine: list[NDArray]) -> tuple[Array, Array]:
             total, sums = np.zeros((k, k)), np.zeros(k)
             for rows in mine:
-                Z = self._rows(rows)
+                Z = self._rows(rows).astype(self.products, copy=False)
                 root = np.sqrt(each[rows]).astype(Z.dtype)
                 Z *= root[:, None]
                 total += Z.T @ Z  # numpy sees the symmetry and calls SYRK

@@ -26,7 +26,7 @@ from ..families.rows import canonical
 from ..frame import Frame, as_family
 from ..losses import Loss, Squared
 from ..moments import Factor, Moments
-from ..solvers import LeastSquares, Solution
+from ..solvers import METHODS, LeastSquares, Solution
 from . import fitting
 from .fitting import Settings, State, Targets
 from .kernel_machine import KernelColumns
@@ -39,8 +39,9 @@ def squared_only(method: str):
     """A method that exists for the squared loss alone (`available_if`)."""
 
     def check(model: SpanModel) -> bool:
-        name = model.loss.name if isinstance(model.loss, Loss) else model.loss
-        if name == Squared.name or name not in losses.NAMED:  # what is no loss is refused later
+        other = isinstance(model.loss, Loss) or model.loss in losses.NAMED
+        squared = isinstance(model.loss, Squared) or model.loss == Squared.name
+        if squared or not other:  # what is no loss is refused later
             return True
         raise AttributeError(
             f"{method} needs the squared loss, whose sums add up over rows; loss={model.loss!r} "
@@ -111,7 +112,7 @@ class SpanModel(BaseEstimator):
         """Refuse targets that weights leave nothing of."""
 
     @abstractmethod
-    def _learn_targets(self, y, classes) -> None:
+    def _learn_targets(self, y, classes, streaming: bool = False) -> None:
         """Note what is to be known of y before its first row is encoded."""
 
     @abstractmethod
@@ -138,7 +139,8 @@ class SpanModel(BaseEstimator):
         first = not hasattr(self, "_state")
         X, y = self._validate(X, y, first=first, min_rows=1)
         if first:
-            self._learn_targets(y, classes)
+            self._learn_targets(y, classes, streaming=True)
+        targets = self._targets(y)
         weights = self._row_weights(sample_weight, X, y)
         if first:
             self._state = self._start(X, y, weights, settings)
@@ -146,12 +148,17 @@ class SpanModel(BaseEstimator):
         state = self._streaming_state("partial_fit")
         kind = type(state.statistics)
         state.calibration = None
-        state.statistics += fitting.accumulate(kind, state, X, self._targets(y), weights, settings)
+        state.statistics += fitting.accumulate(kind, state, X, targets, weights, settings)
         state.solution = None
         return self
 
     def _start(self, X, y, weights, settings: Settings) -> State:
         """An empty model, ready to stream: the frame comes from the first block."""
+        if settings.solver != "auto" and not METHODS[settings.solver].statistics:
+            raise ValueError(
+                f"solver={settings.solver!r} passes over all rows several times: use fit, or "
+                "solver='auto' to stream."
+            )
         frame = self._read_frame(X, weights)
         if frame.n_components == np.inf:
             raise ValueError(
@@ -294,7 +301,7 @@ class SpanModel(BaseEstimator):
         else:
             alpha = check_number("alpha", alpha, at_least=0)
         budget(self.memory)  # refuses what it does not understand
-        return Settings(
+        settings = Settings(
             loss=loss,
             alpha=alpha,
             bound=None if self.bound is None else check_bound(self.bound),
@@ -306,6 +313,8 @@ class SpanModel(BaseEstimator):
             memory=self.memory,
             heldout=self._needs_heldout,
         )
+        fitting.check_method(self.solver, settings)
+        return settings
 
     @property
     def _needs_heldout(self) -> bool:

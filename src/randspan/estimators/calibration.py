@@ -57,6 +57,7 @@ class Calibration:
 
     def __call__(self, scores: Array) -> Array:
         """P(c | x), one column for every class."""
+        scores = np.clip(scores, -1e6, 1e6)
         return special.softmax(_columns(self.slope * scores + self.cube * scores**3), axis=1)
 
 

@@ -168,8 +168,9 @@ feature_names_in_
 
         The logistic loss has probabilities of its own. For the other losses they are proportional
         to exp(a·f_c + b·f_c³); `fit` finds a and b from scores of rows that had no part in them:
-        exact leave-one-out scores of up to 2,000 rows for the squared loss, held-out folds for the
-        rest. After `partial_fit`, `forget` or `merge` there are no such rows, and probabilities are
+        exact leave-one-out scores of up to 2,000 rows for the squared loss (in a box, where there
+        is no formula for them, scores of the fit itself), held-out folds for the rest. After
+        `partial_fit`, `forget` or `merge`, and for fewer than ten rows, probabilities are
         proportional to (1 + f_c)/2 within [0, 1], which is what the squared loss estimates. Where
         classes or rows are weighted, so are the probabilities.
 
@@ -178,7 +179,7 @@ feature_names_in_
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
         scores = self._scores(self._check_X(X))
-        own = self._loss().probabilities(scores)
+        own = self._state.loss.probabilities(scores)
         if own is not None:
             return np.column_stack([1 - own, own]) if own.shape[1] == 1 else own
         return (self._state.calibration or least_squares_probabilities)(scores)
@@ -186,7 +187,9 @@ feature_names_in_
     def _loss(self):
         loss = super()._loss()
         several = len(getattr(self, "classes_", ())) > 2
-        return Softmax() if several and isinstance(loss, Logistic) else loss
+        if isinstance(loss, (Logistic, Softmax)):
+            return Softmax() if several else Logistic()
+        return loss
 
     @squared_only("leave_one_out")
     def leave_one_out(self, X, y, sample_weight=None):
@@ -224,29 +227,34 @@ feature_names_in_
         weights = check_weights(sample_weight, X)
         each = self._weights_of_classes(y) * (1 if weights is None else weights)
         state = self._state
-        if state.heldout is None and isinstance(state.solution, LeastSquares):
+        if state.heldout is None:
             bits = raw_bits(state.frame.seed, "calibration", len(y))
             rows = np.sort(np.argsort(bits)[:CALIBRATION_ROWS])
-            state.heldout = rows, self._left_out_scores(X, y, rows, state.solution)
-        if state.heldout is None:
-            return
-        rows, scores = state.heldout
+            unit = np.ones(len(rows)) if weights is None else np.minimum(weights[rows], 1)
+            state.heldout = rows, self._left_out_scores(X, y, rows, unit, state.solution)
+        (rows, scores), state.heldout = state.heldout, None
         known = (each[rows] > 0) & np.isfinite(scores).all(axis=1)
         rows, scores = rows[known], scores[known]
-        if each[rows].sum() >= FEWEST_ROWS:
+        each = each[rows]
+        # Weights may be counts, or sum to anything: a row counts as one at least.
+        count = max(float(each.sum()), float(len(rows)))
+        if count >= FEWEST_ROWS:
             targets = self._targets(y)(slice(0, len(y)))[rows]
-            state.calibration = Calibration.of(scores, targets, each[rows])
+            state.calibration = Calibration.of(scores, targets, each * count / each.sum())
 
-    def _left_out_scores(self, X, y, rows, solution):
+    def _left_out_scores(self, X, y, rows, unit, solution):
         """Leave-one-out scores of some rows, nan where a model passes through a row.
 
-        One unit of weight is left out, so that a row of weight two is two rows.
+        At most one unit of weight is left out, so that a row of weight two is two rows.
         """
+        scores = self._scores(X[rows])
+        if not isinstance(solution, LeastSquares):  # in a box there is no formula
+            return scores
         Y = self._targets(y)(slice(0, len(y)))[rows]
-        each = self._weights_of_classes(y[rows])
+        each = unit * self._weights_of_classes(y[rows])
         left = 1 - each * self._leverages(X[rows], solution)
         left = np.where(left < 1e-6, np.nan, left)
-        return Y - (Y - self._scores(X[rows])) / left[:, None]
+        return Y - (Y - scores) / left[:, None]
 
     def _row_weights(self, sample_weight, X, y):
         weights = check_weights(sample_weight, X)
@@ -283,7 +291,7 @@ feature_names_in_
         check_classification_targets(y)
         return canonical(X), y
 
-    def _learn_targets(self, y, classes):
+    def _learn_targets(self, y, classes, streaming=False):
         found = np.unique(y)
         self.classes_ = found if classes is None else np.unique(classes)
         if len(self.classes_) < 2:
@@ -292,7 +300,7 @@ feature_names_in_
                 "classes (to stream, name them all in the first call: classes=[...])."
             )
         self._n_targets = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self.class_weight_ = self._find_class_weight(y, streaming=classes is not None)
+        self.class_weight_ = self._find_class_weight(y, streaming)
 
     def _find_class_weight(self, y, streaming):
         if isinstance(self.class_weight, str) and streaming:

@@ -9,7 +9,7 @@ place of float32 ones, and then an orthogonal factor the place of moments.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,7 @@ class State:
     dtype: np.dtype
     heldout: tuple[NDArray, NDArray] | None = None
     calibration: Any = None
+    loss: Loss = field(default_factory=Squared)
 
     def features(self, X) -> Features:
         return Features(self.frame, self.functions, X, self.dtype)
@@ -92,12 +93,14 @@ def fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> State
         return _fit(frame, X, targets, weights, settings)
 
     # How many functions is a question that the squared loss answers well and fast, for all losses.
-    plain = isinstance(settings.loss, Squared) and settings.bound is None
+    by_statistics = settings.solver == "auto" or METHODS[settings.solver].statistics
+    plain = isinstance(settings.loss, Squared) and settings.bound is None and by_statistics
     asking = settings if plain else replace(settings, loss=Squared(), bound=None, solver="auto")
 
     def attempt(k: int) -> tuple[float, State]:
         state = _fit(frame.with_components(k), X, targets, weights, asking)
-        return state.solution.gcv_error, state  # type: ignore[union-attr]
+        known = isinstance(state.solution, LeastSquares)
+        return (state.solution.gcv_error if known else np.inf), state  # type: ignore[union-attr]
 
     found = doubled(attempt)
     return found if plain else _fit(found.frame, X, targets, weights, settings)
@@ -108,7 +111,7 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
         return _fit_kernel_machine(frame, X, targets, weights, settings)
     functions = frame.functions()
     dtype = np.dtype(np.float64) if settings.alpha == 0 else settings.dtype
-    state = State(frame, functions, None, None, dtype)
+    state = State(frame, functions, None, None, dtype, loss=settings.loss)
     method, why = _method(X.shape[0], functions.n_columns, targets(slice(0, 1)).shape[1], settings)
     if not METHODS[method].statistics:
         return iterating.fit(state, X, targets, weights, settings, method, why)
@@ -135,7 +138,6 @@ def _method(n: int, k: int, c: int, settings: Settings) -> tuple[str, str]:
     loss, solver = settings.loss, settings.solver
     squared = isinstance(loss, Squared)
     if solver != "auto":
-        _check_method(solver, settings)
         return solver, "asked for"
     if not squared:
         return iterating.method_for(settings, n, k, c)
@@ -153,8 +155,10 @@ def _method(n: int, k: int, c: int, settings: Settings) -> tuple[str, str]:
     return "eigen" if settings.alpha == "auto" else "cholesky", ""
 
 
-def _check_method(solver: str, settings: Settings) -> None:
+def check_method(solver: str, settings: Settings) -> None:
     """Say which need of a solver a loss or a box does not meet."""
+    if solver == "auto":
+        return
     loss, method = settings.loss, METHODS[solver]
     if method.squared_only and not isinstance(loss, Squared):
         problem = f"is for the squared loss, not for loss={loss.name!r}"
@@ -162,6 +166,8 @@ def _check_method(solver: str, settings: Settings) -> None:
         problem = f"needs a smooth loss; the {loss.name} loss has a kink (use 'multipliers')"
     elif solver == "multipliers" and loss.smooth:
         problem = f"is for losses with a kink; the {loss.name} loss has none (use 'lbfgs')"
+    elif loss.joint and not method.joint:
+        problem = "fits classes apart, which the logistic loss of several classes is not made for"
     elif settings.bound is not None and not method.box:
         problem = f"knows no box (bound={settings.bound:g})"
     elif solver == "box" and settings.bound is None:
@@ -232,7 +238,9 @@ def _solve_box(moments: Moments, scale: float, limits, settings: Settings, why: 
         reason += "; alpha by cross-validation without the box"
     if moments.noise and alpha * scale < cholesky.smallest_trusted(moments):
         raise IllConditioned("float32 features are not accurate enough for so small a ridge.")
-    return box.solve(moments, alpha, scale, limits, settings.intercept, reason)
+    solution = box.solve(moments, alpha, scale, limits, settings.intercept, reason)
+    iterating.warn_if_short(solution)
+    return solution
 
 
 def _solve_moments(moments: Moments, scale: float, settings: Settings, why: str) -> Solution:

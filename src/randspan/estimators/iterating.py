@@ -23,8 +23,8 @@ from ..solvers.problem import Problem
 from ..tuning import heldout
 from .progress import Progress
 
-# A path of ridges needs a fold's worth of columns beside every array of scores.
-COPIES = 8
+# Arrays of the size of the targets: scores, slopes, values, multipliers, and those of a fold.
+COPIES = 14
 # Solvers go on to a residual of 1e-6; predictions hardly change from here on.
 WORTH_A_WARNING = 1e-4
 
@@ -51,15 +51,19 @@ def plan(features: Features, c: int, settings: Any, method: str, why: str) -> Pl
     def sketch_bytes(rows: int) -> int:
         return (threads * rows * k * item) + 8 * 3 * min(rows, k) ** 2
 
-    sketches = method in ("sketched", "lbfgs", "multipliers")
-    own = sketch_bytes(rows) if sketches else 0
+    squares = 8 * (threads + 4) * k**2
+    if method == "newton" and settings.solver == "auto" and least + squares > granted:
+        method, why = "lbfgs", f"{why}; k × k matrices would need {squares / 1e9:.3g} GB"
+    fixed = 0
     if method == "newton" or (method == "multipliers" and k <= MODERATE):
-        own = max(own, 8 * (threads + 4) * k**2)
+        fixed = squares
     elif method == "multipliers":
-        own = max(own, 16 * min(n, FEW_ROWS) * k)
+        fixed = 16 * min(n, FEW_ROWS) * k
+    sketches = method in ("sketched", "lbfgs", "multipliers")
+    own = max(fixed, sketch_bytes(rows) if sketches else 0)
     while sketches and rows > 64 and least + own > granted:
         rows //= 2
-        own = sketch_bytes(rows)
+        own = max(fixed, sketch_bytes(rows))
     if least + own > granted:
         raise MemoryError(
             f"memory={settings.memory!r} grants {granted / 1e9:.3g} GB; {n} rows and {k} functions "
@@ -81,6 +85,7 @@ def method_for(settings: Any, n: int, k: int, c: int) -> tuple[str, str]:
         method = "newton" if k <= MODERATE else "lbfgs"
         return method, "a smooth loss in a box"
     few = k <= FEW_FUNCTIONS or n * k * min(n, k) * c <= FEW_PRODUCTS
+    few &= k <= MODERATE or settings.alpha != 0
     if few and not loss.joint:
         return "newton", "a smooth loss and few functions or rows"
     return "lbfgs", "a smooth loss and many functions"
@@ -95,6 +100,12 @@ def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -
         raise ValueError("All rows have weight 0: there is nothing to fit.")
     Y = targets(slice(0, n))
     loss = settings.loss
+    offset = np.zeros(Y.shape[1])
+    if settings.intercept and loss.for_numbers and not settings.heldout:
+        # These losses know differences only. Small ones beside a large offset would be rounded.
+        offset = each @ Y / each.sum()
+        Y = Y - offset
+        Y[np.abs(Y) <= 1e-14 * np.abs(offset)] = 0.0
     progress = Progress(settings.verbose, n, f"randspan: {k} functions")
     features = state.features(X)
     made = plan(features, Y.shape[1], settings, method, why)
@@ -106,7 +117,9 @@ def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -
     )
     with cpu.blas_threads(1, k):
         alpha, judged = settings.alpha, None
-        if alpha == "auto":
+        if alpha == "auto" and operator.trace == 0:
+            alpha = 1.0  # no function varies: every alpha gives the same constant
+        elif alpha == "auto":
             judged = heldout.by_heldout(
                 solver, problem, scale, operator.trace, state.frame.seed, progress.note
             )
@@ -114,28 +127,23 @@ def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -
         problem = replace(problem, penalty=alpha * scale)
         progress.note(f"randspan: alpha {alpha:.3g}, solver {made.method!r}")
         found = solver.minimise(problem, None if judged is None else judged.start, FINE)
-        if settings.heldout and loss.probabilities(Y[:1]) is None:
-            if judged is None:
-                parts = heldout.folds(n, state.frame.seed)
-                starts: list[Found | None] = [found] * len(parts)
+        if settings.heldout:
+            parts = heldout.folds(each, state.frame.seed)
+            if judged is None and parts:
+                # Without a ridge the fit of all rows may be optimal without some of them too.
+                starts: list[Found | None] = [found if alpha else None] * len(parts)
                 judged = heldout.judge(solver, problem, alpha, scale, parts, starts)
-            state.heldout = judged.rows, judged.scores
+            if judged is not None:
+                state.heldout = judged.rows, judged.scores
     point, objective = found.point, problem.objective(found.point)
     if not np.isfinite(objective):
         raise FloatingPointError(
             f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
         )
     residual = max(found.gap, problem.residual(point))
-    if not found.converged and residual > WORTH_A_WARNING:
-        warnings.warn(
-            f"The solver {made.method!r} stopped short ({found.stopped}): residual "
-            f"{residual:.1e}. A larger alpha is easier to solve for.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
     state.solution = Solution(
         coef=point.coef,
-        intercept=point.intercept - operator.mean @ point.coef,
+        intercept=point.intercept + offset - operator.mean @ point.coef,
         alpha=float(alpha),
         objective=objective,
         solver=made.method,
@@ -146,7 +154,20 @@ def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -
         iterations=found.iterations,
         seconds=time.perf_counter() - start,
     )
+    warn_if_short(state.solution)
     return state
+
+
+def warn_if_short(solution: Solution) -> None:
+    """A ConvergenceWarning where a solver stopped so early that predictions may differ."""
+    if not solution.converged and solution.residual > WORTH_A_WARNING:
+        stopped = f" ({solution.stopped})" if solution.stopped else ""
+        warnings.warn(
+            f"The solver {solution.solver!r} stopped short{stopped}: residual "
+            f"{solution.residual:.1e}. A larger alpha is easier to solve for.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
 
 
 def limits_of(functions, bound: float | None) -> NDArray[np.float64] | None:

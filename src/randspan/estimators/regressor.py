@@ -212,7 +212,7 @@ default="squared"
             )
         return canonical(X), y
 
-    def _learn_targets(self, y, classes):
+    def _learn_targets(self, y, classes, streaming=False):
         self._flat = y.ndim == 1
         self._n_targets = 1 if self._flat else y.shape[1]
 

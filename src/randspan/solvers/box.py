@@ -125,10 +125,10 @@ def _interior(system: Array, right: Array, lower: Array, upper: Array) -> tuple[
             break
         matrix = system.copy(order="F")
         matrix.flat[:: len(matrix) + 1] += below / under + above / over
-        factor = _factor(matrix)
+        solver = factor(matrix)
         # First as if all products could be zero at once; then towards where that would have led.
         low, high = -below, -above
-        dx = linalg.cho_solve(factor, rest + low - high, check_finite=False)
+        dx = linalg.cho_solve(solver, rest + low - high, check_finite=False)
         dbelow, dabove = low - below / under * dx, high + above / over * dx
         reach = _reach(under, dx * boxed, over, below, dbelow, above, dabove)
         ahead = (below + reach * dbelow) @ (under + reach * dx * boxed)
@@ -136,7 +136,7 @@ def _interior(system: Array, right: Array, lower: Array, upper: Array) -> tuple[
         goal = middle * (float(ahead) / count / middle) ** 3 if middle > 0 else 0.0
         low = boxed * ((goal - dx * dbelow) / under - below)
         high = boxed * ((goal + dx * dabove) / over - above)
-        dx = linalg.cho_solve(factor, rest + low - high, check_finite=False)
+        dx = linalg.cho_solve(solver, rest + low - high, check_finite=False)
         dbelow, dabove = low - below / under * dx, high + above / over * dx
         reach = min(1.0, 0.995 * _reach(under, dx * boxed, over, below, dbelow, above, dabove))
         x, below, above = x + reach * dx, below + reach * dbelow, above + reach * dabove
@@ -155,11 +155,11 @@ def _reach(under, dx, over, below, dbelow, above, dabove) -> float:
 
 
 def _solved(system: Array, right: Array) -> Array:
-    return linalg.cho_solve(_factor(system.copy(order="F")), right, check_finite=False)
+    return linalg.cho_solve(factor(system), right, check_finite=False)
 
 
-def _factor(system: Array):
-    """Cholesky's factor, with as little added to the diagonal as it takes; overwrites."""
+def factor(system: Array):
+    """Cholesky's factor, with as little added to the diagonal as it takes."""
     diagonal = np.diagonal(system).copy()
     added = 1e-14 * (float(diagonal.max(initial=0.0)) or 1.0)
     while True:

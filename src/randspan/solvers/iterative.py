@@ -9,7 +9,7 @@ import numpy as np
 from . import lbfgs, multipliers, newton, sketched
 from .found import Found
 from .preconditioner import Preconditioner, Sketch
-from .problem import Operator, Point, Problem
+from .problem import Operator, Point, Problem, joined
 from .solution import Array
 
 # Up to here a Newton step costs less than the passes it saves.
@@ -38,16 +38,37 @@ class Solver:
         self, problem: Problem, warm: Found | None = None, tolerance: float = FINE
     ) -> Found:
         """The minimum, from where a similar problem ended or from zero."""
-        if warm is None:
-            start = problem.zero()
-        else:
-            start = problem.evaluate(warm.point.coef, warm.point.intercept)
+        apart = not problem.loss.joint and _unlike(problem.targets)
+        if apart and self.method != "sketched":
+            return self._apart(problem, tolerance)
+        start = problem.zero
+        if warm is not None:
+            near = problem.evaluate(warm.point.coef, warm.point.intercept)
+            if near.value.sum() < start.value.sum():
+                start = near
+            else:
+                warm = None
         if self.method == "sketched":
             change = self._change(problem.penalty)
+            # Half the squared gradient in u is what F can fall by: 1e-10 of F at the usual 1e-6.
             return sketched.minimise(problem, start, 10 * tolerance, change)
         if self.method == "multipliers":
             return multipliers.minimise(problem, start, tolerance, self._smooth, warm)
         return self._smooth(problem, start, tolerance)
+
+    def _apart(self, problem: Problem, tolerance: float) -> Found:
+        """Column by column: in a sum, the residual of small targets would be lost."""
+        columns = [problem.column(j) for j in range(problem.n_targets)]
+        found = [self.minimise(column, None, tolerance) for column in columns]
+        worst = min(found, key=lambda one: one.converged)
+        residuals = [column.residual(one.point) for column, one in zip(columns, found, strict=True)]
+        return Found(
+            joined([one.point for one in found]),
+            max(one.iterations for one in found),
+            worst.converged,
+            worst.stopped,
+            max(*(one.gap for one in found), *residuals),
+        )
 
     def _smooth(
         self, problem: Problem, start: Point, tolerance: float, damping: float = 0.0
@@ -72,6 +93,8 @@ class Solver:
         if self.method != "multipliers":
             return self.method == "newton"
         k = self.operator.shape[1]
+        if k > newton.MODERATE and problem.penalty == 0:
+            return False
         if k <= FEW_FUNCTIONS or (problem.limits is not None and k <= newton.MODERATE):
             return True
         # Newton steps work on the rows at the kink alone, once these are few.
@@ -96,7 +119,8 @@ class Solver:
             found = lbfgs.minimise(problem, point, tolerance, change, curvature, limit)
             steps += found.iterations
             stalled = found.stopped != lbfgs.OUT_OF_STEPS
-            hopeless = change is None or found.iterations == 0
+            gained = float(point.value.sum() - found.point.value.sum())
+            hopeless = change is None or gained <= 1e-9 * abs(float(point.value.sum()))
             if found.converged or steps >= lbfgs.MAX_STEPS or (stalled and hopeless):
                 return replace(found, iterations=steps)
             point = found.point
@@ -115,3 +139,9 @@ class Solver:
         sketch = self.sketch or self._renew(None)
         with self.operator.dense(len(sketch.square)):
             return sketch.preconditioner(ridge)
+
+
+def _unlike(targets: Array) -> bool:
+    """Whether columns of targets are of such different size that they are better kept apart."""
+    sizes = np.abs(targets - targets.mean(axis=0)).mean(axis=0)
+    return len(sizes) > 1 and bool(sizes.max() > 3 * sizes.min()) and not (targets**2 == 1).all()

@@ -88,7 +88,7 @@ def minimise(
     everything = slice(0, len(problem.targets))
     multipliers = np.zeros_like(problem.targets)
     # The unit of scores, and an envelope that is as wide.
-    zero = problem.zero()
+    zero = problem.zero
     spread = max(_distance(problem, problem.targets, zero.scores), 1e-300)
     least = 1e-3 * problem.objective(zero)
     stiffness = problem.loss.lipschitz / spread

@@ -15,7 +15,7 @@ from scipy import linalg, optimize
 
 from . import box
 from .found import Found
-from .problem import Point, Problem
+from .problem import Point, Problem, joined
 from .solution import Array
 
 MAX_STEPS = 100
@@ -34,12 +34,7 @@ def minimise(problem: Problem, start: Point, tolerance: float, damping: float = 
         _minimise(problem.column(j), _column(start, j), tolerance, damping)
         for j in range(problem.n_targets)
     ]
-    point = Point(
-        *(
-            np.concatenate([getattr(f.point, name) for f in found], axis=-1)
-            for name in Point.__dataclass_fields__
-        )
-    )
+    point = joined([one.point for one in found])
     worst = min(found, key=lambda f: f.converged)
     return Found(point, max(f.iterations for f in found), worst.converged, worst.stopped)
 
@@ -171,17 +166,8 @@ def _few_rows_solver(rows: Array, each: Array, ridge: float) -> Callable[[Array]
 
 
 def _solver(system: Array) -> Callable[[Array], Array]:
-    """A positive semi-definite system, with as little added to its diagonal as it takes."""
-    diagonal = np.diagonal(system).copy()
-    added = 1e-13 * (float(diagonal.max(initial=0.0)) or 1.0)
-    while True:
-        system.flat[:: len(system) + 1] = diagonal + added
-        try:
-            factor = linalg.cho_factor(system, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            added *= 100
-            continue
-        return lambda right: linalg.cho_solve(factor, right, check_finite=False)
+    factor = box.factor(system)
+    return lambda right: linalg.cho_solve(factor, right, check_finite=False)
 
 
 def _search(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -79,6 +79,16 @@ class Point:
     gradient: Array
     intercept_gradient: Array
     scores: Array
+
+
+def joined(points: list[Point]) -> Point:
+    """The columns of several points side by side."""
+    return Point(
+        *(
+            np.concatenate([getattr(point, field.name) for point in points], axis=-1)
+            for field in fields(Point)
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -161,6 +171,7 @@ class Problem:
         values = self.judge(point.scores, slice(0, len(point.scores)))[0]
         return float(values.sum() + self.penalty * (point.coef**2).sum())
 
+    @cached_property
     def zero(self) -> Point:
         """No weights, and the intercept that is best then."""
         k = self.operator.shape[1]
@@ -200,7 +211,7 @@ class Problem:
             return self.unit
         slopes = self.loss.slope(np.zeros_like(self.targets), self.targets)
         possible = np.sqrt(self.operator.trace * float(self.weights @ (slopes**2).sum(axis=1)))
-        norm = float(np.linalg.norm(self.zero().gradient))
+        norm = float(np.linalg.norm(self.zero.gradient))
         return float(max(norm, 1e-6 * possible)) or 1.0
 
     def residual(self, point: Point) -> float:
@@ -218,13 +229,16 @@ def best_constants(loss: Loss, targets: Array, weights: Array) -> Array:
         values, inverse = np.unique(column, return_inverse=True)
         mass = np.bincount(inverse, weights)
         # A class that is missing altogether has its best constant at infinity; 20 is near enough.
-        low, high = (-20.0, 20.0) if loss.for_classes else (values[0], values[-1])
+        low, high = (values[0], values[-1]) if loss.for_numbers else (-20.0, 20.0)
 
         def total(b: float, values=values, mass=mass) -> float:
             return float(mass @ loss.value(np.full_like(values, b), values))
 
         if high > low:
-            fitted = optimize.minimize_scalar(total, bounds=(low, high), method="bounded")
+            exact = {"xatol": 1e-9 * (high - low)}
+            fitted = optimize.minimize_scalar(
+                total, bounds=(low, high), method="bounded", options=exact
+            )
             found[j] = fitted.x
         else:
             found[j] = low

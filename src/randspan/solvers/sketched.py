@@ -38,7 +38,7 @@ def minimise(
             return Found(point, steps, False, "the iterates are no longer finite")
         right = _transformed(point, preconditioner, unit)
         left = float(np.max(_norms(right) / np.sqrt(_floor(problem, point))))
-        if left <= tolerance and steps > 0:
+        if left <= tolerance:
             return Found(point, steps, True, "what is left to gain is small enough")
         if steps >= MAX_STEPS:
             return Found(point, steps, False, f"{MAX_STEPS} steps were not enough")

@@ -1,7 +1,7 @@
 """alpha for losses without a formula: a warm-started path, judged on rows that were held out.
 
-Rows are dealt into five folds. As many folds are held out in turn as it takes to judge by ten
-thousand rows: all five up to 12,500 rows, one from 50,000 on. A fold is a set of weights that are
+Rows are dealt into five folds. As many folds are held out in turn as it takes to judge by two
+thousand rows: all five up to 2,000 rows, one from 7,000 on. A fold is a set of weights that are
 zero: the features are those of all rows, computed once. The path goes from large ridges, which
 are quickly solved for, to small ones, each starting at the weights of the one before; it ends where
 the held-out loss has been rising. All in all it costs about as much as three to five fits for every
@@ -25,7 +25,7 @@ FOLDS = 5
 ENOUGH_ROWS = 2_000
 STEPS_PER_DECADE = 2
 # Ridges alpha·k beside the trace of Z̃'Z̃: where the path begins, and where it ends by precision.
-LARGEST = 1e-2
+LARGEST = 1e-1
 SMALLEST = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
 # Residuals on the path: it takes no more to rank ridges.
 TOLERANCE = 1e-3
@@ -46,11 +46,13 @@ class Judged:
     start: Found
 
 
-def folds(n_rows: int, seed: int) -> list[NDArray[np.intp]]:
-    """The rows of every fold that is to be held out in turn."""
-    which = raw_bits(seed, "folds", n_rows) % np.uint64(FOLDS)
+def folds(weights: NDArray[np.float64], seed: int) -> list[NDArray[np.intp]]:
+    """The rows of every fold that is to be held out in turn; rows without weight are in none."""
+    present = np.flatnonzero(weights)
+    order = np.argsort(raw_bits(seed, "folds", len(weights))[present], kind="stable")
+    n_rows = len(present)
     needed = min(FOLDS, max(1, round(ENOUGH_ROWS * FOLDS / max(n_rows, 1))))
-    found = [np.flatnonzero(which == i) for i in range(needed)]
+    found = [np.sort(present[order[i::FOLDS]]) for i in range(needed)]
     return [rows for rows in found if 0 < len(rows) < n_rows]
 
 
@@ -88,15 +90,14 @@ def by_heldout(
     progress: Callable[[str], None] = lambda text: None,
 ) -> Judged:
     """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/2)."""
-    parts = folds(len(problem.targets), seed)
-    if not parts or trace <= 0:
-        raise ValueError(
-            "alpha='auto' needs rows to hold out and functions that vary: set alpha to a number."
-        )
-    highest = np.floor(STEPS_PER_DECADE * np.log10(LARGEST * trace / scale))
-    lowest = np.ceil(STEPS_PER_DECADE * np.log10(SMALLEST[solver.operator.dtype] * trace / scale))
+    parts = folds(problem.weights, seed)
+    if not parts:
+        raise ValueError("alpha='auto' needs two rows or more to hold some out: set a number.")
+    unit = trace / scale * _steepness(problem)
+    highest = np.floor(STEPS_PER_DECADE * np.log10(LARGEST * unit))
+    lowest = np.ceil(STEPS_PER_DECADE * np.log10(SMALLEST[solver.operator.dtype] * unit))
     starts: list[Found | None] = [None] * len(parts)
-    constant = problem.objective(problem.zero()) / float(problem.weights.sum())
+    constant = problem.objective(problem.zero) / float(problem.weights.sum())
     enough = PERFECT * constant / (1 if problem.loss.joint else problem.n_targets)
     judged: list[Judged] = []
     rising = 0
@@ -104,8 +105,21 @@ def by_heldout(
         alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
         judged.append(judge(solver, problem, alpha, scale, parts, starts))
         progress(f"alpha {alpha:.3g}: held-out {problem.loss.name} loss {judged[-1].error:.5g}")
+        error = judged[-1].error
         best = min(entry.error for entry in judged)
-        rising = rising + 1 if judged[-1].error > RISING * best else 0
+        judged = [entry for entry in judged if entry.error <= 1.001 * best]
+        rising = rising + 1 if error > RISING * best else 0
         if rising == 2 or best <= enough:
             break
-    return next(entry for entry in judged if entry.error <= 1.001 * best)
+    return judged[0]
+
+
+def _steepness(problem: Problem) -> float:
+    """A typical slope beside the size of the targets: about 1 for classes, 1/y for |y - s|.
+
+    The ridge that suits a loss changes with the units of y as this does.
+    """
+    slopes = problem.loss.slope(problem.zero.scores, problem.targets)
+    sizes = np.abs(problem.targets - problem.zero.scores)
+    share = problem.weights / problem.weights.sum()
+    return float((share @ np.abs(slopes)).mean() / max((share @ sizes).mean(), 1e-300)) or 1.0
