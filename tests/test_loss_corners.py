@@ -200,8 +200,9 @@ def test_what_does_not_go_together_is_refused(params, message):
 def test_refusals_of_streams_and_of_several_classes():
     X, y = data(90)
     for solver in ("newton", "sketched", "lbfgs"):
-        with pytest.raises(ValueError, match="passes over all rows"):
+        with pytest.raises(AttributeError) as refused:
             rs.SpanRegressor(rs.Fourier(), 10, solver=solver).partial_fit(X, y)
+        assert "passes over all rows" in str(refused.value.__cause__)
     with pytest.raises(ValueError, match="knows no box"):
         rs.SpanRegressor(rs.Fourier(), 10, solver="qr", bound=1.0).partial_fit(X, y)
     with pytest.raises(ValueError, match="several classes"):

@@ -111,6 +111,10 @@ def test_what_passes_do_not_know_is_refused(data):
     model, _ = pair(X, y)
     with pytest.raises(ValueError, match=r"return_std=True needs .* 'sketched'"):
         model.predict(X, return_std=True)
+    for method in ("leave_one_out", "partial_fit", "forget", "merge"):
+        assert not hasattr(model, method)
+    # Chosen by itself the solver leaves the methods in place, and they say what is missing.
+    model.set_params(solver="auto")
     with pytest.raises(ValueError, match="leave_one_out needs"):
         model.leave_one_out(X, y)
     for call in (model.partial_fit, model.forget):

@@ -41,6 +41,12 @@ def squared_only(method: str):
     def check(model: SpanModel) -> bool:
         other = isinstance(model.loss, Loss) or model.loss in losses.NAMED
         squared = isinstance(model.loss, Squared) or model.loss == Squared.name
+        known = METHODS.get(model.solver) if isinstance(model.solver, str) else None
+        if known is not None and not known.statistics:
+            raise AttributeError(
+                f"{method} needs statistics of fixed size; solver={model.solver!r} passes over all "
+                "rows several times and keeps none: use fit, or solver='auto'."
+            )
         if squared or not other:  # what is no loss is refused later
             return True
         raise AttributeError(
@@ -154,11 +160,6 @@ class SpanModel(BaseEstimator):
 
     def _start(self, X, y, weights, settings: Settings) -> State:
         """An empty model, ready to stream: the frame comes from the first block."""
-        if settings.solver != "auto" and not METHODS[settings.solver].statistics:
-            raise ValueError(
-                f"solver={settings.solver!r} passes over all rows several times: use fit, or "
-                "solver='auto' to stream."
-            )
         frame = self._read_frame(X, weights)
         if frame.n_components == np.inf:
             raise ValueError(
