@@ -41,13 +41,13 @@ class Solver:
         apart = not problem.loss.joint and _unlike(problem.targets)
         if apart and self.method != "sketched":
             return self._apart(problem, tolerance)
-        start = problem.zero
         if warm is not None:
-            near = problem.evaluate(warm.point.coef, warm.point.intercept)
-            if near.value.sum() < start.value.sum():
-                start = near
-            else:
+            start = problem.evaluate(warm.point.coef, warm.point.intercept)
+            # Weights that never saw some rows may be far worse there than none at all.
+            if tolerance <= FINE and problem.zero.value.sum() < start.value.sum():
                 warm = None
+        if warm is None:
+            start = problem.zero
         if self.method == "sketched":
             change = self._change(problem.penalty)
             # Half the squared gradient in u is what F can fall by: 1e-10 of F at the usual 1e-6.

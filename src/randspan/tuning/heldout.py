@@ -25,7 +25,7 @@ FOLDS = 5
 ENOUGH_ROWS = 2_000
 STEPS_PER_DECADE = 2
 # Ridges alpha·k beside the trace of Z̃'Z̃: where the path begins, and where it ends by precision.
-LARGEST = 1e-1
+LARGEST = 1e-2
 SMALLEST = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
 # Residuals on the path: it takes no more to rank ridges.
 TOLERANCE = 1e-3
@@ -111,6 +111,16 @@ def by_heldout(
         rising = rising + 1 if error > RISING * best else 0
         if rising == 2 or best <= enough:
             break
+    first = float(10.0 ** (highest / STEPS_PER_DECADE))
+    if judged[0].alpha == first:  # the signal is weak: larger ridges may serve it better
+        starts = [None] * len(parts)
+        for exponent in range(int(highest) + 1, int(highest) + 2 * STEPS_PER_DECADE + 1):
+            alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
+            larger = judge(solver, problem, alpha, scale, parts, starts)
+            if larger.error > 1.001 * min(best, larger.error):
+                break
+            best = min(best, larger.error)
+            judged.insert(0, larger)
     return judged[0]
 
 
