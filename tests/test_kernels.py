@@ -67,6 +67,14 @@ CLOSED_FORMS = {
     "bumps-normal": rs.Bumps(gamma=0.3, centers="normal"),
     "projections": rs.Projections(scale=0.8),
     "union": rs.Fourier(gamma=0.5) + rs.Stumps("normal"),
+    "bins": rs.Bins(gamma=0.5),
+    "bins-columns": rs.Bins(gamma=[0.2, 0.5, 1.0]),
+    "bins-hat": rs.Bins(pitch=2.5),
+    "bins-hat-columns": rs.Bins(pitch=[2.0, 3.0, 4.0]),
+    "bins-kernel": rs.Bins(lambda r: 1 / (1 + r), gamma=0.5),
+    "bins-distribution": rs.Bins(pitch=stats.expon(1.0)),
+    "bins-density": rs.Bins(pitch=lambda delta: delta * np.exp(-delta)),
+    "hybrid": rs.Fourier(gamma=0.5) + rs.Bins(gamma=0.5),
 }
 
 
@@ -91,11 +99,12 @@ def test_qmc_is_unbiased_for_product_kernels(kernel):
 
 
 @pytest.mark.parametrize(
-    "name", ["gaussian", "gaussian-paired", "laplacian", "cauchy", "matern12", "matern52"]
+    "name",
+    ["gaussian", "gaussian-paired", "laplacian", "cauchy", "matern12", "matern52", "bins"],
 )
 def test_the_test_sees_a_bandwidth_wrong_by_ten_per_cent(name):
     family, X = CLOSED_FORMS[name], points(3)
-    wrong = rs.Fourier(**{**family.get_params(), "gamma": 1.1 * family.gamma})
+    wrong = family.with_values(gamma=1.1 * family.gamma)
     values = estimates(family, X, 4000)
     assert not agrees(values, upper(wrong.kernel(X)))
 

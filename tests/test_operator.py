@@ -45,7 +45,7 @@ def test_products(cached, centred, dtype, tolerance, n, rng):
     np.testing.assert_allclose(gram, Z.T @ (each[:, None] * Z), atol=tolerance * n)
     np.testing.assert_allclose(sums, Z.T @ each, atol=tolerance * n)
     some = np.array([5, 2, 600])
-    np.testing.assert_allclose(op.rows(some), Z[some], atol=10 * tolerance)
+    np.testing.assert_allclose(op.rows(some).matrix, Z[some], atol=10 * tolerance)
     assert op.trace == pytest.approx((weights[:, None] * Z**2).sum(), rel=1e-5)
 
 

@@ -11,6 +11,7 @@ estimator reads from data before it draws.
 from . import losses
 from .estimators import SpanClassifier, SpanRegressor, SpanTransformer
 from .families import (
+    Bins,
     Bumps,
     Fourier,
     Projections,
@@ -24,6 +25,7 @@ from .frame import Frame
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bins",
     "Bumps",
     "Fourier",
     "Frame",

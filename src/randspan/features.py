@@ -40,7 +40,7 @@ class Features:
 
     def blocks(self) -> list[slice]:
         """Slices of rows: about 16 MB of float32 a block, but long enough for one SYRK to pay."""
-        widest = max(self.n_columns, min(self.X.shape[1], 4096))
+        widest = max(self.functions.n_stored, min(self.X.shape[1], 4096))
         step = int(np.clip(2**22 // widest, 1024, 8192))
         return [slice(s, min(s + step, len(self))) for s in range(0, len(self), step)]
 

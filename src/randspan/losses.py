@@ -37,6 +37,8 @@ class Loss(ABC):
     for_numbers = False
     #: whether it judges the columns of a row together, so that columns cannot be fitted apart
     joint = False
+    #: whether its second derivative is the same everywhere
+    quadratic = False
     #: the largest slope, infinite where there is none
     lipschitz = np.inf
     #: the largest second derivative, infinite where there is none
@@ -70,6 +72,7 @@ class Squared(Loss):
     name = "squared"
     for_classes = True
     for_numbers = True
+    quadratic = True
     steepest = 2.0
 
     def value(self, s, y):

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from ..features import Features
@@ -84,8 +85,11 @@ def apply(
     def run(rows: slice) -> NDArray:
         return function(features.block(rows), rows)
 
-    with threads(min(n_threads(n_jobs), len(blocks)), n_jobs, features.n_columns) as pool:
-        return np.concatenate(pool(run, blocks))
+    with threads(min(n_threads(n_jobs), len(blocks)), n_jobs, features.functions.n_stored) as pool:
+        parts = pool(run, blocks)
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 def n_threads(n_jobs: int | None) -> int:

@@ -14,3 +14,45 @@ def scatter(rows, buckets, signs, out):
             sign = signs[r, j]
             for i in range(rows.shape[1]):
                 out[target, i] += sign * rows[r, i]
+
+
+@compiled
+def gather(codes, offsets, weights, out):
+    """out[r] += Σ_g weights[offsets[g] + codes[g, r]], nothing for a code below 0."""
+    for g in range(codes.shape[0]):
+        offset = offsets[g]
+        for r in range(codes.shape[1]):
+            code = codes[g, r]
+            if code >= 0:
+                for j in range(out.shape[1]):
+                    out[r, j] += weights[offset + code, j]
+
+
+@compiled
+def gather_one(codes, offsets, weights, out):
+    """`gather` for one column."""
+    for g in range(codes.shape[0]):
+        offset = offsets[g]
+        for r in range(codes.shape[1]):
+            code = codes[g, r]
+            if code >= 0:
+                out[r] += weights[offset + code]
+
+
+@compiled
+def add_up(codes, values, out):
+    """out[codes[r]] += values[r] for every r, in one grid."""
+    for r in range(len(codes)):
+        code = codes[r]
+        if code >= 0:
+            for j in range(out.shape[1]):
+                out[code, j] += values[r, j]
+
+
+@compiled
+def add_up_one(codes, values, out):
+    """`add_up` for one column."""
+    for r in range(len(codes)):
+        code = codes[r]
+        if code >= 0:
+            out[code] += values[r]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -29,8 +30,26 @@ SIGNS = 4
 TILE = 2**19
 
 
+@dataclass(frozen=True)
+class DenseRows:
+    """Some rows R of Z̃ as a matrix."""
+
+    matrix: Array
+
+    def times(self, V: Array) -> Array:
+        return self.matrix @ V
+
+    def transposed(self, U: Array) -> Array:
+        return self.matrix.T @ U
+
+    def inner(self) -> Array:
+        return self.matrix @ self.matrix.T
+
+
 class Operator:
     """Z̃ = Z - 1z̄' of ``features``, z̄ the weighted mean (zero where not ``centred``)."""
+
+    coded = False
 
     def __init__(
         self,
@@ -159,8 +178,12 @@ class Operator:
         with self.dense(k):
             return (sketch.T @ sketch).astype(np.float64)
 
-    def rows(self, rows: NDArray) -> NDArray:
+    def rows(self, rows: NDArray) -> DenseRows:
         """Some rows of Z̃, by their numbers."""
+        return DenseRows(self.dense_rows(rows).astype(np.float64, copy=False))
+
+    def dense_rows(self, rows: NDArray) -> NDArray:
+        """Some rows of Z̃ in the precision of the features."""
         Z = self._rows(rows)
         Z -= self.mean.astype(Z.dtype)
         return Z
@@ -176,7 +199,7 @@ class Operator:
         n, k = self.shape
         each = self.weights if weights is None else weights
         if rows >= n:
-            return self.rows(np.arange(n)) * np.sqrt(each).astype(self.dtype)[:, None]
+            return self.dense_rows(np.arange(n)) * np.sqrt(each).astype(self.dtype)[:, None]
 
         def run(mine: list[slice]) -> tuple[NDArray, Array]:
             total, ones = np.zeros((rows, k), self.dtype), np.zeros(rows)

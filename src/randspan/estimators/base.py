@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import losses
+from ..coded import CodedRows
 from ..engines import cpu
 from ..engines.memory import budget
 from ..families import Functions
@@ -27,7 +28,7 @@ from ..frame import Frame, as_family
 from ..losses import Loss, Squared
 from ..moments import Factor, Moments
 from ..solvers import METHODS, LeastSquares, Solution
-from . import fitting
+from . import coding, fitting
 from .fitting import Settings, State, Targets
 from .kernel_machine import KernelColumns
 
@@ -42,7 +43,7 @@ def squared_only(method: str):
         other = isinstance(model.loss, Loss) or model.loss in losses.NAMED
         squared = isinstance(model.loss, Squared) or model.loss == Squared.name
         known = METHODS.get(model.solver) if isinstance(model.solver, str) else None
-        if known is not None and not known.statistics:
+        if known is not None and not (known.statistics or known.coded):
             raise AttributeError(
                 f"{method} needs statistics of fixed size; solver={model.solver!r} passes over all "
                 "rows several times and keeps none: use fit, or solver='auto'."
@@ -170,6 +171,9 @@ class SpanModel(BaseEstimator):
         if frame.n_components is None:
             frame = fitting.fit(frame, X, targets, weights, settings).frame
         functions = frame.functions()
+        if functions.coded_parts:
+            coding.check_solver(settings)
+            return State(frame, functions, CodedRows.none(), None, settings.dtype)
         kind = Factor if settings.solver in ("qr", "dual") else Moments
         exact = kind is Factor or settings.alpha == 0
         dtype = np.dtype(np.float64) if exact else settings.dtype
@@ -194,6 +198,11 @@ class SpanModel(BaseEstimator):
         X, y = self._validate(X, y, first=False, min_rows=1)
         weights = self._row_weights(sample_weight, X, y)
         state = self._streaming_state("forget")
+        if isinstance(state.statistics, CodedRows):
+            gone = coding.read(state, X, self._targets(y), weights, self._settings(), growing=False)
+            state.statistics, state.solution = state.statistics.without(gone), None
+            state.calibration = None
+            return self
         if isinstance(state.statistics, Factor):
             raise ValueError(
                 "This model holds an orthogonal factor (solver='qr' or 'dual'), from which rows "
@@ -229,7 +238,9 @@ class SpanModel(BaseEstimator):
             )
         self._check_same_targets(other)
         mine, theirs = self._streaming_state("merge"), other._state.statistics
-        if isinstance(mine.statistics, Moments):
+        if isinstance(mine.statistics, CodedRows):
+            coding.merge(mine, other._state)
+        elif isinstance(mine.statistics, Moments):
             mine.statistics = mine.statistics + fitting.as_moments(theirs)
         elif isinstance(theirs, Factor):
             mine.statistics = mine.statistics + theirs
@@ -374,8 +385,8 @@ class SpanModel(BaseEstimator):
         if not isinstance(solution, LeastSquares):
             raise ValueError(
                 f"{wanted} needs the squared loss without a box, solved from statistics (solver "
-                f"'eigen', 'cholesky', 'dual' or 'qr'); this model was solved by "
-                f"{solution.solver!r}."
+                f"'eigen', 'cholesky', 'dual' or 'qr'; for cells 'dual', and as few rows as an "
+                f"n × n matrix may have); this model was solved by {solution.solver!r}."
             )
         return solution
 
@@ -419,6 +430,8 @@ class SpanModel(BaseEstimator):
         features = self._state.features(X)
 
         def leverages(Z, rows):
+            if self._state.kernel is not None:
+                return solution.posterior.quadratic(*self._state.kernel.centred(Z))
             if isinstance(functions, KernelColumns):
                 return solution.posterior.quadratic(*functions.centred(features.rows(rows), Z))
             return solution.posterior.quadratic(Z - solution.mean)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..coded import CodedRows
 from ..engines import cpu, memory
 from ..families import Functions
 from ..features import Features
@@ -34,7 +35,7 @@ from ..solvers import (
 from ..solvers.newton import MODERATE
 from ..tuning.alpha import by_gcv
 from ..tuning.width import doubled
-from . import iterating
+from . import coding, iterating
 from .kernel_machine import KernelColumns, check_memory
 from .progress import Progress
 
@@ -71,7 +72,8 @@ class State:
 
     ``solution`` is None while rows wait to be solved for. ``heldout`` are numbers of rows, and
     scores of models that did not see them, where settings ask for it and a fit knows them;
-    ``calibration`` is what a classifier makes of them.
+    ``calibration`` is what a classifier makes of them. ``kernel`` has the training rows of a model
+    of cells that was solved for through their kernel.
     """
 
     frame: Frame
@@ -82,6 +84,7 @@ class State:
     heldout: tuple[NDArray, NDArray] | None = None
     calibration: Any = None
     loss: Loss = field(default_factory=Squared)
+    kernel: Any = None
 
     def features(self, X) -> Features:
         return Features(self.frame, self.functions, X, self.dtype)
@@ -102,6 +105,10 @@ def fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> State
         known = isinstance(state.solution, LeastSquares)
         return (state.solution.gcv_error if known else np.inf), state  # type: ignore[union-attr]
 
+    if frame.family.default_components is not None:
+        return _fit(
+            frame.with_components(frame.family.default_components), X, targets, weights, settings
+        )
     found = doubled(attempt)
     return found if plain else _fit(found.frame, X, targets, weights, settings)
 
@@ -112,6 +119,11 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
     functions = frame.functions()
     dtype = np.dtype(np.float64) if settings.alpha == 0 else settings.dtype
     state = State(frame, functions, None, None, dtype, loss=settings.loss)
+    if functions.coded_parts:
+        coding.check_solver(settings)
+        state.statistics = coding.read(state, X, targets, weights, settings)
+        state.solution = coding.solve(state, settings)
+        return state
     method, why = _method(X.shape[0], functions.n_columns, targets(slice(0, 1)).shape[1], settings)
     if not METHODS[method].statistics:
         return iterating.fit(state, X, targets, weights, settings, method, why)
@@ -211,7 +223,9 @@ def _fit_kernel_machine(frame: Frame, X, targets, weights, settings: Settings) -
 
 
 def accumulate(kind, state: State, X, targets: Targets, weights, settings: Settings):
-    """The statistics of all rows of X, in blocks."""
+    """The statistics of all rows of X, in blocks; cells that are new are added to the functions."""
+    if kind is CodedRows:
+        return coding.read(state, X, targets, weights, settings)
     k = state.functions.n_columns
     progress = Progress(settings.verbose, X.shape[0], f"randspan: {k} functions")
     return cpu.accumulate(kind, state.features(X), targets, weights, settings.n_jobs, progress)
@@ -220,6 +234,8 @@ def accumulate(kind, state: State, X, targets: Targets, weights, settings: Setti
 def solve(state: State, settings: Settings, why: str = "") -> Solution:
     """The weights that a state's statistics lead to, with the solver that fits them."""
     statistics, scale = state.statistics, state.frame.ridge_scale
+    if isinstance(statistics, CodedRows):
+        return coding.solve(state, settings)
     limits = iterating.limits_of(state.functions, settings.bound)
     with cpu.blas_threads(settings.n_jobs, statistics.n_functions):
         if isinstance(statistics, Factor):

@@ -93,23 +93,28 @@ def method_for(settings: Any, n: int, k: int, c: int) -> tuple[str, str]:
 
 def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -> Any:
     """Fit ``state`` in passes over all rows of X."""
-    start = time.perf_counter()
     n, k = X.shape[0], state.functions.n_columns
     each = np.ones(n) if weights is None else weights
     if each.sum() <= 0:
         raise ValueError("All rows have weight 0: there is nothing to fit.")
     Y = targets(slice(0, n))
-    loss = settings.loss
+    progress = Progress(settings.verbose, n, f"randspan: {k} functions")
+    features = state.features(X)
+    made = plan(features, Y.shape[1], settings, method, why)
+    operator = Operator(features, each, settings.intercept, made.cached, settings.n_jobs, progress)
+    return solve(state, operator, made, Y, each, settings, progress)
+
+
+def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progress: Progress) -> Any:
+    """Weights for an operator and targets; notes held-out scores where settings ask for them."""
+    start = time.perf_counter()
+    loss, k = settings.loss, operator.shape[1]
     offset = np.zeros(Y.shape[1])
     if settings.intercept and loss.for_numbers and not settings.heldout:
         # These losses know differences only. Small ones beside a large offset would be rounded.
         offset = each @ Y / each.sum()
         Y = Y - offset
         Y[np.abs(Y) <= 1e-14 * np.abs(offset)] = 0.0
-    progress = Progress(settings.verbose, n, f"randspan: {k} functions")
-    features = state.features(X)
-    made = plan(features, Y.shape[1], settings, method, why)
-    operator = Operator(features, each, settings.intercept, made.cached, settings.n_jobs, progress)
     scale = state.frame.ridge_scale
     solver = Solver(operator, made.method, made.sketch_rows)
     problem = Problem(

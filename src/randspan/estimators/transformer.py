@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..engines import cpu
+from ..engines.codes import encode
 from ..families.base import check_n_components
 from ..families.rows import canonical
 from ..features import Features
@@ -87,7 +88,13 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = canonical(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32]))
         weights = check_weights(sample_weight, X)
         self.frame_ = read_frame(self, X, weights, int(self.n_components))
-        self.functions_ = self.frame_.functions()
+        functions = self.frame_.functions()
+        if functions.coded_parts:
+            seen = X if weights is None else X[weights > 0]
+            features = Features(self.frame_, functions, seen, np.dtype(self.dtype))
+            coded, _ = encode(functions.coded_parts, features, self.n_jobs)
+            functions = functions.with_coded(coded)
+        self.functions_ = functions
         return self
 
     def transform(self, X):

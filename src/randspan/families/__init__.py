@@ -3,10 +3,11 @@
 A family is a law (`base.Family`), drawn functions are frozen (`base.Functions`). Below them:
 `randomness` makes every number a pure function of (seed, function), `rows` hides whether a block
 is dense or sparse and how it is standardised, `sample` is what a family may read of the data,
-`loops` holds the compiled loops.
+`loops` and `hashing` hold the compiled loops.
 """
 
 from .base import Family, Functions, estimate_kernel
+from .bins import Bins
 from .bumps import Bumps
 from .fourier import Fourier
 from .projections import Projections
@@ -19,12 +20,14 @@ NAMED: dict[str, type[Family]] = {
     "fourier": Fourier,
     "stumps": Stumps,
     "units": Units,
+    "bins": Bins,
     "bumps": Bumps,
     "projections": Projections,
 }
 
 __all__ = [
     "NAMED",
+    "Bins",
     "Bumps",
     "Family",
     "Fourier",

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ class Family(BaseEstimator, ABC):
     uses_target = False
     #: how ``alpha="auto"`` is chosen: "gcv", or a number
     default_alpha: str | float = "gcv"
+    #: how many functions ``n_components="auto"`` draws; None doubles until it no longer pays
+    default_components: int | None = None
 
     @property
     def bounded(self) -> float:
@@ -72,8 +74,9 @@ class Family(BaseEstimator, ABC):
         """
         check_n_components(n_components)
         seed = seed_from(random_state)
-        sample = Sample.of(as_rows(X), seed)
-        return self.resolve(sample, n_components, seed).sample(sample.shape[1], n_components, seed)
+        rows = as_rows(X)
+        law = self.resolve(Sample.of(rows, seed), n_components, seed)
+        return law.sample(rows.shape[1], n_components, seed).seeing(rows)
 
     def resolve(self, sample: Sample, n_components: int, seed: int) -> Family:
         """The same law with everything that is read from data filled in."""
@@ -163,7 +166,30 @@ class Functions(ABC):
         """How many of the first columns are not drawn (direct links): no box holds for them."""
         return 0
 
-    def __call__(self, X) -> NDArray:
+    @property
+    def n_stored(self) -> int:
+        """How many values of a row differ from zero."""
+        return self.n_columns
+
+    @property
+    def dense_part(self) -> Functions | None:
+        """The functions whose values are dense; their columns come first."""
+        return self
+
+    @property
+    def coded_parts(self) -> list:
+        """The functions that are indicators of cells, each with codes of its own."""
+        return []
+
+    def with_coded(self, coded: list) -> Functions:
+        """The same functions with other cells in place of `coded_parts`."""
+        return self
+
+    def seeing(self, rows: Rows) -> Functions:
+        """The same functions, with a column for every cell that ``rows`` fall into."""
+        return self
+
+    def __call__(self, X):
         return self.evaluate(self._rows(X))
 
     def _rows(self, X) -> Rows:
@@ -175,8 +201,8 @@ class Functions(ABC):
         return rows
 
     @abstractmethod
-    def evaluate(self, rows: Rows) -> NDArray:
-        """The values φ_i of a block of rows, in the block's precision."""
+    def evaluate(self, rows: Rows) -> Any:
+        """The values φ_i of a block of rows, in the block's precision; sparse where coded."""
 
     def kernel(self, X, Y=None) -> NDArray[np.float64]:
         """k(x, y) = E φ(x) φ(y) under the law these functions were drawn from."""
@@ -209,9 +235,10 @@ def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_
            [0.37, 1.  ]])
     """
     functions = family.draw(X, n_components, random_state)
-    left = np.asarray(functions(X), dtype=np.float64)
-    right = left if Y is None else np.asarray(functions(Y), dtype=np.float64)
-    return left @ right.T / functions.n_components
+    left = functions(X).astype(np.float64)
+    right = left if Y is None else functions(Y).astype(np.float64)
+    products = left @ right.T
+    return (products.toarray() if family.sparse else products) / functions.n_components
 
 
 def check_n_components(n_components) -> None:

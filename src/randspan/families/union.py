@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .base import Family, Functions
 from .randomness import child_seed
@@ -16,7 +18,8 @@ class Union(Family):
     """Functions of several families, k shared equally; the kernel is the mean of their kernels.
 
     Component i belongs to part i mod (number of parts), so that a larger draw starts with the
-    smaller one here too. Columns that a part has beyond its components (direct links) come first.
+    smaller one here too. Columns that a part has beyond its components (direct links) come first,
+    columns of cells last, part by part; where there are any, values are a sparse matrix.
 
     Parameters
     ----------
@@ -40,6 +43,14 @@ class Union(Family):
     @property
     def bounded(self):
         return max(part.bounded for part in self.parts)
+
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        return any(part.sparse for part in self.parts)
+
+    @property
+    def default_components(self) -> int | None:  # type: ignore[override]
+        return 100 * len(self.parts) if self.sparse else None
 
     @property
     def rotation_invariant(self):
@@ -80,7 +91,42 @@ class UnionFunctions(Functions):
     def n_direct(self) -> int:
         return sum(part.n_direct for part in self.parts)
 
-    def evaluate(self, rows: Rows) -> NDArray:
+    @property
+    def n_stored(self) -> int:
+        return sum(part.n_stored for part in self.parts)
+
+    @property
+    def dense_part(self) -> Functions | None:
+        dense = [part for part in self.parts if not part.coded_parts]
+        if len(dense) == len(self.parts):
+            return self
+        if not dense:
+            return None
+        count = sum(part.n_components for part in dense)
+        return UnionFunctions(self.family, self.n_features, count, dense)
+
+    @property
+    def coded_parts(self) -> list:
+        return [coded for part in self.parts for coded in part.coded_parts]
+
+    def with_coded(self, coded: list) -> UnionFunctions:
+        """The same union with other cells."""
+        changed = iter(coded)
+        parts = [next(changed) if part.coded_parts else part for part in self.parts]
+        return replace(self, parts=parts)
+
+    def seeing(self, rows: Rows) -> Functions:
+        return self.with_coded([part.seeing(rows) for part in self.coded_parts])
+
+    def evaluate(self, rows: Rows) -> Any:
+        if not self.coded_parts:
+            return self._interleaved(rows)
+        dense = self.dense_part
+        values = [] if dense is None else [sparse.csr_array(dense.evaluate(rows))]
+        values += [part.evaluate(rows) for part in self.coded_parts]
+        return sparse.hstack(values, format="csr")
+
+    def _interleaved(self, rows: Rows) -> NDArray:
         out = np.empty((len(rows), self.n_columns), dtype=rows.dtype)
         front = self.n_direct
         start, step = 0, len(self.parts)

@@ -3,8 +3,8 @@
 The squared loss from statistics: `cholesky` solves for one alpha, `spectrum` for all of them at
 once, `box` inside a box. Any loss from an operator, in passes over the rows: `newton` and `lbfgs`
 for smooth losses, `multipliers` around them for losses with a kink, `sketched` for the squared loss
-with many functions. Solvers know neither X nor where it lives; each returns what it found, or
-refuses. `METHODS` says what each one needs.
+with many functions, `conjugate` for indicators of cells. Solvers know neither X nor where it lives;
+each returns what it found, or refuses. `METHODS` says what each one needs.
 """
 
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ class Method:
     smooth: bool = False
     joint: bool = True
     box: bool = True
+    coded: bool = False
 
 
 METHODS: dict[str, Method] = {
@@ -34,6 +35,7 @@ METHODS: dict[str, Method] = {
     "newton": Method(smooth=True, joint=False),
     "lbfgs": Method(smooth=True),
     "multipliers": Method(joint=False),
+    "conjugate": Method(smooth=True, box=False, coded=True),
 }
 
 __all__ = ["METHODS", "IllConditioned", "LeastSquares", "Method", "Solution", "Spectrum"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import lbfgs, multipliers, newton, sketched
+from . import conjugate, lbfgs, multipliers, newton, sketched
 from .found import Found
 from .preconditioner import Preconditioner, Sketch
 from .problem import Operator, Point, Problem, joined
@@ -21,6 +21,10 @@ COARSE = 1e-4
 # Steps of L-BFGS after which a new sketch is worth its price.
 STRETCH = 40
 FINE = 1e-6
+# Rows at a kink that Newton steps go through beside cells.
+FEW_KINKS = 3000
+# The share of the objective that conjugate gradients may leave.
+ACCURACY = 1e-7
 
 
 @dataclass
@@ -75,6 +79,8 @@ class Solver:
     ) -> Found:
         """A smooth problem: first with products in the features' precision, then in float64."""
         run = self._newton if self._by_newton(problem, start) else self._lbfgs
+        if self.operator.coded and problem.limits is None and run == self._lbfgs:
+            run = self._conjugate
         steps = 0
         if self.operator.dtype != np.float64 and problem.residual(start) > 3 * COARSE:
             rough = run(problem, start, max(tolerance, COARSE), damping)
@@ -87,12 +93,19 @@ class Solver:
         elif tolerance < COARSE:
             problem = problem.exactly()
         found = run(problem, start, tolerance, damping)
+        if self.operator.coded and run == self._newton and not found.converged:
+            steps += found.iterations
+            found = self._conjugate(problem, found.point, tolerance, 0.0)
         return replace(found, iterations=found.iterations + steps)
 
     def _by_newton(self, problem: Problem, start: Point) -> bool:
         if self.method != "multipliers":
             return self.method == "newton"
         k = self.operator.shape[1]
+        if self.operator.coded:
+            kinks = np.count_nonzero(problem.curvature(start.scores), axis=0)
+            few = problem.limits is None and problem.penalty > 0 and len(problem.targets)
+            return bool(few) and kinks.min() > 0 and kinks.max() <= FEW_KINKS
         if k > newton.MODERATE and problem.penalty == 0:
             return False
         if k <= FEW_FUNCTIONS or (problem.limits is not None and k <= newton.MODERATE):
@@ -103,6 +116,11 @@ class Solver:
 
     def _newton(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
         return newton.minimise(problem, start, tolerance, damping)
+
+    def _conjugate(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
+        dense = self._change if problem.operator.n_dense else None  # type: ignore[attr-defined]
+        accuracy = ACCURACY if tolerance <= FINE else 0.0
+        return conjugate.minimise(problem, start, tolerance, dense, damping, accuracy)
 
     def _lbfgs(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
         """In stretches of some steps; where one is not enough, the sketch is made anew.

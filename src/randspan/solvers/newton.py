@@ -15,7 +15,7 @@ from scipy import linalg, optimize
 
 from . import box
 from .found import Found
-from .problem import Point, Problem, joined
+from .problem import FewRows, Point, Problem, joined
 from .solution import Array
 
 MAX_STEPS = 100
@@ -45,7 +45,7 @@ def _column(point: Point, j: int) -> Point:
 
 def _minimise(problem: Problem, point: Point, tolerance: float, damping: float) -> Found:
     # With very many functions only steps through few rows are taken, and none is damped.
-    large = problem.operator.shape[1] > MODERATE
+    large = _large(problem)
     damping = 0.0 if large else damping
     for step in range(MAX_STEPS):
         if problem.residual(point) <= tolerance:
@@ -56,7 +56,7 @@ def _minimise(problem: Problem, point: Point, tolerance: float, damping: float) 
         while True:
             with problem.operator.dense(hessian.size):
                 direction = hessian.direction(damping)
-            length, following = _search(problem, point, *direction)
+            length, following = search(problem, point, *direction)
             if following is not None:
                 break
             if damping >= 1 or large:
@@ -68,6 +68,10 @@ def _minimise(problem: Problem, point: Point, tolerance: float, damping: float) 
             damping = damping / 10 if damping > LEAST_DAMPING else 0.0
         point = following
     return Found(point, MAX_STEPS, False, f"{MAX_STEPS} steps were not enough")
+
+
+def _large(problem: Problem) -> bool:
+    return problem.operator.coded or problem.operator.shape[1] > MODERATE
 
 
 class _Hessian:
@@ -98,9 +102,9 @@ class _Hessian:
         if problem.limits is not None:
             return self._step_in_box(damping)
         few = not damping and 0 < len(self.chosen) < len(point.coef) and problem.penalty > 0
-        if few or len(point.coef) > MODERATE:
+        if few or _large(problem):
             rows, each = self._few_rows, self.each[self.chosen]
-            sums, total = each @ rows, float(each.sum())
+            sums, total = rows.transposed(each[:, None])[:, 0], float(each.sum())
             solve = _few_rows_solver(rows, each, 2 * problem.penalty)
         else:
             gram, sums, total = self._system(damping)
@@ -131,8 +135,8 @@ class _Hessian:
         return step[:k, None], step[k:]
 
     @cached_property
-    def _few_rows(self) -> Array:
-        return self.problem.operator.rows(self.chosen).astype(np.float64, copy=False)
+    def _few_rows(self) -> FewRows:
+        return self.problem.operator.rows(self.chosen)
 
     @cached_property
     def _gram(self) -> tuple[Array, Array]:
@@ -153,14 +157,14 @@ class _Hessian:
         return gram, sums, total
 
 
-def _few_rows_solver(rows: Array, each: Array, ridge: float) -> Callable[[Array], Array]:
+def _few_rows_solver(rows: FewRows, each: Array, ridge: float) -> Callable[[Array], Array]:
     """(Z'DZ + νI)⁻¹ through the matrix of the few rows of Z (Woodbury)."""
-    system = rows @ rows.T
+    system = rows.inner()
     system.flat[:: len(system) + 1] += ridge / each
     inner = _solver(system)
 
     def solve(right: Array) -> Array:
-        return (right - rows.T @ inner(rows @ right)) / ridge
+        return (right - rows.transposed(inner(rows.times(right)))) / ridge
 
     return solve
 
@@ -170,7 +174,7 @@ def _solver(system: Array) -> Callable[[Array], Array]:
     return lambda right: linalg.cho_solve(factor, right, check_finite=False)
 
 
-def _search(
+def search(
     problem: Problem, point: Point, direction: Array, shift: Array
 ) -> tuple[float, Point | None]:
     """The minimum along a line, to a tenth of the slope it begins with.

@@ -25,6 +25,19 @@ from .solution import Array
 Judge = Callable[[Array, slice], Array]
 
 
+class FewRows(Protocol):
+    """Some rows R of Z̃, in float64."""
+
+    def times(self, V: Array) -> Array:
+        """RV."""
+
+    def transposed(self, U: Array) -> Array:
+        """R'U."""
+
+    def inner(self) -> Array:
+        """RR'."""
+
+
 class Operator(Protocol):
     """Z̃ as something to multiply with."""
 
@@ -43,6 +56,10 @@ class Operator(Protocol):
     def trace(self) -> float:
         """Σω‖z̃‖²."""
 
+    @property
+    def coded(self) -> bool:
+        """Whether this is a `CodedOperator`."""
+
     def exactly(self) -> Operator:
         """The same operator with float64 products."""
 
@@ -59,7 +76,7 @@ class Operator(Protocol):
     def rough_gram(self) -> Array:
         """About Z̃'ΩZ̃, from a sketch where rows are many; kept once it is known."""
 
-    def rows(self, rows: NDArray) -> NDArray:
+    def rows(self, rows: NDArray) -> FewRows:
         """Some rows of Z̃, by their numbers."""
 
     def dense(self, size: int) -> AbstractContextManager[None]:
@@ -67,6 +84,16 @@ class Operator(Protocol):
 
     def sketch(self, rows: int, weights: Array | None = None) -> NDArray:
         """SD^½Z̃, D = diag(weights), for a random sparse S of so many rows with E S'S = I."""
+
+
+class CodedOperator(Operator, Protocol):
+    """Z̃ = [dense features | indicators of cells]; `sketch` is that of the dense features."""
+
+    @property
+    def n_dense(self) -> int: ...
+
+    def squares(self, each: Array) -> Array:
+        """Diagonals of the cells' part of Z̃'DZ̃, D = diag(d), for every column d of ``each``."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,122 @@
+"""Rows as the cells they fall into: what a model of indicators keeps of its training data.
+
+A row is P small numbers, its targets and its weight; everything that is fitted to indicators of
+cells follows from these, exactly. Dense functions beside them (a union) need the inputs as well,
+and these are then kept too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Rows in blocks, in the order they came.
+
+    Attributes
+    ----------
+    codes : list of ndarray of shape (n_grids, n_rows)
+        The cell of every row in every grid.
+    inputs : list of ndarray or sparse matrix, or list of None
+        X, where dense functions are to be evaluated again.
+    targets : list of ndarray of shape (n_rows, n_targets)
+    weights : list of ndarray of shape (n_rows,)
+    """
+
+    codes: list[NDArray[np.int32]]
+    inputs: list[Any]
+    targets: list[Array]
+    weights: list[Array]
+
+    @classmethod
+    def none(cls) -> CodedRows:
+        return cls([], [], [], [])
+
+    def __add__(self, other: CodedRows) -> CodedRows:
+        return CodedRows(
+            self.codes + other.codes,
+            self.inputs + other.inputs,
+            self.targets + other.targets,
+            self.weights + other.weights,
+        )
+
+    def __len__(self) -> int:
+        return sum(map(len, self.weights))
+
+    @property
+    def weight(self) -> float:
+        return float(sum(each.sum() for each in self.weights))
+
+    def joined(self) -> CodedRows:
+        """The same rows in one block, without those of weight 0."""
+        if not self.weights:
+            return self
+        if len(self.weights) == 1 and (self.weights[0] > 0).all():
+            return self
+        alive = [each > 0 for each in self.weights]
+        inputs = None
+        if self.inputs[0] is not None:
+            parts = [part[kept] for part, kept in zip(self.inputs, alive, strict=True)]
+            thin = sparse.issparse(parts[0])
+            inputs = sparse.vstack(parts, format="csr") if thin else np.concatenate(parts)
+
+        def together(parts: list, axis: int = 0) -> NDArray:
+            kept = [np.compress(k, part, axis) for part, k in zip(parts, alive, strict=True)]
+            return np.concatenate(kept, axis)
+
+        return CodedRows(
+            [together(self.codes, 1)],
+            [inputs],
+            [together(self.targets)],
+            [together(self.weights)],
+        )
+
+    def without(self, gone: CodedRows) -> CodedRows:
+        """The rows that are left when each of ``gone`` takes one like it away."""
+        held, gone = self.joined(), gone.joined()
+        if not len(gone):
+            return held
+        mine, theirs = held._fingerprints(), gone._fingerprints()
+        order = np.argsort(mine, kind="stable")
+        wanted, counts = np.unique(theirs, return_counts=True)
+        first = np.searchsorted(mine[order], wanted)
+        last = np.searchsorted(mine[order], wanted, side="right")
+        missing = int(np.maximum(counts - (last - first), 0).sum())
+        if missing:
+            raise ValueError(
+                f"{missing} of {len(gone)} rows cannot have been in the model, with these targets "
+                "and weights: hand in rows, targets and weights that it was fitted on."
+            )
+        # The latest of several equal ones goes.
+        taken = np.concatenate(
+            [order[stop - n : stop] for stop, n in zip(last, counts, strict=True)]
+        )
+        left = np.ones(len(held), dtype=bool)
+        left[taken] = False
+        [codes], [inputs], [targets], [weights] = (
+            held.codes,
+            held.inputs,
+            held.targets,
+            held.weights,
+        )
+        kept = None if inputs is None else inputs[left]
+        return CodedRows([codes[:, left]], [kept], [targets[left]], [weights[left]])
+
+    def _fingerprints(self) -> NDArray[np.uint64]:
+        """A number for every row; rows that differ in codes, targets or weight share none."""
+        [codes], [targets], [weights] = self.codes, self.targets, self.weights
+        numbers = np.column_stack([targets, weights]) + 0.0  # no -0.0
+        lines = [*codes.astype(np.uint64), *np.ascontiguousarray(numbers.T).view(np.uint64)]
+        total = np.zeros(len(weights), dtype=np.uint64)
+        for line in lines:
+            total = (total ^ line) * np.uint64(0x9E3779B97F4A7C15)
+            total ^= total >> np.uint64(29)
+        return total

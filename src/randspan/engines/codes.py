@@ -1,0 +1,244 @@
+"""Indicators of cells as an operator: a code for every row and grid, gathered and added up.
+
+Threads share the rows when weights are gathered, in stretches whose sums stay in the cache while
+one grid after the other is looked through; and they share the grids when values are added up, each
+grid having cells of its own. So no two threads ever write to the same place, and no sum depends on
+how many there are.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..families.bins import BinFunctions, indicators
+from ..features import Features
+from . import cpu
+from .operator import Array, Judge, Operator
+
+# Rows whose sums stay at hand while grids are looked through.
+STRETCH = 2**15
+# Fewer codes than this are looked through in less time than threads take to start.
+FEW_CODES = 2**19
+# Grids whose keys are computed together.
+GRIDS = 8
+
+
+def encode(
+    coded: list[BinFunctions],
+    features: Features,
+    n_jobs: int | None = None,
+    progress: cpu.Progress | None = None,
+    growing: bool = True,
+) -> tuple[list[BinFunctions], NDArray[np.int32]]:
+    """Codes of all rows, one line for every grid, and functions with the cells that were new.
+
+    Not ``growing``, cells that are not known have the code -1.
+    """
+    blocks = features.blocks()
+    codes = np.empty((sum(part.n_components for part in coded), len(features)), dtype=np.int32)
+    tables = [part.own_tables() if growing else part.tables for part in coded]
+    work, line = [], 0
+    for part, own in zip(coded, tables, strict=True):
+        for first in range(0, part.n_components, GRIDS):
+            grids = slice(first, min(first + GRIDS, part.n_components))
+            work.append((part, own, grids, line + first))
+        line += part.n_components
+
+    def run(job: tuple) -> None:
+        part, own, grids, line = job
+        for rows in blocks:
+            keys = part.keys(features.rows(rows), grids)
+            for i, g in enumerate(range(grids.start, grids.stop)):
+                out = codes[line + i, rows]
+                if growing:
+                    own[g].enter(keys[i], out)
+                else:
+                    own[g].look_up(keys[i], part.counts[g], out)
+        if progress is not None:
+            progress(len(features) * (grids.stop - grids.start) // len(codes))
+
+    with cpu.threads(min(cpu.n_threads(n_jobs), len(work)), n_jobs, 1) as pool:
+        pool(run, work)
+    if growing:
+        coded = [part.with_tables(own) for part, own in zip(coded, tables, strict=True)]
+    return coded, codes
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Some rows R = Z - 1z̄' of Z̃ without being centred."""
+
+    matrix: sparse.csr_array
+    mean: Array
+
+    def times(self, V: Array) -> Array:
+        return self.matrix @ V - self.mean @ V
+
+    def transposed(self, U: Array) -> Array:
+        return self.matrix.T @ U - np.outer(self.mean, U.sum(axis=0))
+
+    def inner(self) -> Array:
+        products = (self.matrix @ self.matrix.T).toarray()
+        cross = self.matrix @ self.mean
+        return products - cross[:, None] - cross + self.mean @ self.mean
+
+
+class Coded:
+    """Z̃ = Z - 1z̄' for Z = [dense features | indicators of cells], as solvers see it.
+
+    ``counts`` are the numbers of cells of every grid; ``dense`` is the operator of the dense
+    features, centred as this one, or None.
+    """
+
+    coded = True
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        counts: NDArray[np.int64],
+        weights: Array,
+        centred: bool,
+        dense: Operator | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.codes, self.counts, self.weights = codes, counts, weights
+        self.dense_part, self.n_jobs = dense, n_jobs
+        self.n_dense = 0 if dense is None else dense.shape[1]
+        self.offsets = np.cumsum(counts) - counts
+        self.shape = (len(weights), self.n_dense + int(counts.sum()))
+        self.dtype = self.products = np.dtype(np.float64)
+        self.mean = np.zeros(self.shape[1])
+        self.trace = 0.0
+        masses = self._add_up(weights[:, None])[:, 0]
+        total = float(weights.sum())
+        if centred:
+            self.mean[self.n_dense :] = masses / total
+        means = self.mean[self.n_dense :]
+        self.trace = float(masses.sum() - total * (means @ means))
+        if self.trace < 1e-9 * total:
+            self.trace = 0.0
+        if dense is not None:
+            self.mean[: self.n_dense] = dense.mean
+            self.trace += dense.trace
+
+    def exactly(self) -> Coded:
+        """Itself: indicators are exact, and products are float64."""
+        return self
+
+    def fused(self, W: Array, judge: Judge) -> Array:
+        """Z̃'G with G = judge(Z̃W, rows)."""
+        n, c = self.shape[0], W.shape[1]
+        scores, judged = np.empty((n, c)), np.empty((n, c))
+        cells = W[self.n_dense :]
+        self._gather(cells, scores, -(self.mean[self.n_dense :] @ cells))
+
+        def run(rows: slice) -> None:
+            judged[rows] = judge(scores[rows], rows)
+
+        if self.dense_part is None:
+            self._by_rows(run)
+            return self._centred(self._add_up(judged), judged, 0)
+
+        def both(part: Array, rows: slice) -> Array:
+            judged[rows] = judge(part + scores[rows], rows)
+            return judged[rows]
+
+        above = self.dense_part.fused(W[: self.n_dense], both)
+        below = self._centred(self._add_up(judged), judged, self.n_dense)
+        return np.concatenate([above, below])
+
+    def scores(self, W: Array) -> Array:
+        """Z̃W."""
+        scores = np.empty((self.shape[0], W.shape[1]))
+        cells = W[self.n_dense :]
+        self._gather(cells, scores, -(self.mean[self.n_dense :] @ cells))
+        if self.dense_part is not None:
+            scores += self.dense_part.scores(W[: self.n_dense])
+        return scores
+
+    def squares(self, each: Array) -> Array:
+        """Diagonals of the cells' part of Z̃'DZ̃, D = diag(d), for every column d of ``each``."""
+        mean = self.mean[self.n_dense :, None]
+        sums = self._add_up(each)
+        # Σ d(1 - m)² over rows in the cell and Σ dm² over the others.
+        return sums * (1 - 2 * mean) + mean**2 * each.sum(axis=0)
+
+    def gram(self, each: Array) -> tuple[Array, Array]:
+        raise NotImplementedError(f"A matrix of {self.shape[1]} cells squared is never made.")
+
+    @property
+    def rough_gram(self) -> Array:
+        return self.gram(self.weights)[0]
+
+    def rows(self, rows: NDArray) -> SparseRows:
+        """Some rows of Z̃, by their numbers."""
+        Z = indicators(self.codes[:, rows], self.counts, np.float64)
+        if self.dense_part is not None:
+            above = self.dense_part.dense_rows(rows).astype(np.float64)
+            above += self.mean[: self.n_dense]
+            Z = sparse.hstack([sparse.csr_array(above), Z], format="csr")
+        return SparseRows(Z, self.mean)
+
+    def sketch(self, rows: int, weights: Array | None = None) -> NDArray:
+        """The sketch of the dense features: cells have a diagonal instead."""
+        assert self.dense_part is not None
+        return self.dense_part.sketch(rows, weights)
+
+    def dense(self, size: int) -> AbstractContextManager[None]:
+        return cpu.blas_threads(self.n_jobs, size)
+
+    def _centred(self, sums: Array, judged: Array, first: int) -> Array:
+        sums -= np.outer(self.mean[first:], judged.sum(axis=0))
+        return sums
+
+    def _gather(self, W: Array, out: Array, start: Array) -> None:
+        """out[r] = start + Σ_g W[code of r in g]."""
+        from . import loops
+
+        W = np.ascontiguousarray(W)
+
+        def run(rows: slice) -> None:
+            part = out[rows]
+            part[:] = start
+            if W.shape[1] == 1:
+                loops.gather_one(self.codes[:, rows], self.offsets, W[:, 0], part[:, 0])
+            else:
+                loops.gather(self.codes[:, rows], self.offsets, W, part)
+
+        self._by_rows(run)
+
+    def _add_up(self, values: Array) -> Array:
+        """Σ of values over the rows of every cell."""
+        from . import loops
+
+        values = np.ascontiguousarray(values)
+        out = np.zeros((int(self.counts.sum()), values.shape[1]))
+
+        def run(g: int) -> None:
+            part = out[self.offsets[g] : self.offsets[g] + self.counts[g]]
+            if values.shape[1] == 1:
+                loops.add_up_one(self.codes[g], values[:, 0], part[:, 0])
+            else:
+                loops.add_up(self.codes[g], values, part)
+
+        self._share(run, list(range(len(self.codes))))
+        return out
+
+    def _by_rows(self, run) -> None:
+        n = self.shape[0]
+        step = min(STRETCH, max(1024, -(-n // (4 * cpu.n_threads(self.n_jobs)))))
+        self._share(run, [slice(s, min(s + step, n)) for s in range(0, n, step)])
+
+    def _share(self, run, items: list) -> None:
+        if self.codes.size < FEW_CODES:
+            for item in items:
+                run(item)
+            return
+        workers = min(cpu.n_threads(self.n_jobs), len(items))
+        with cpu.threads(workers, self.n_jobs, 1) as pool:
+            pool(run, items)

@@ -1,0 +1,174 @@
+"""Fits of indicators of cells: from rows to codes, from codes to weights.
+
+What is kept of the training rows is their codes (`CodedRows`), and from these any number of rows
+can be added, taken away and joined. Few rows are solved for through the n × n matrix of their
+kernel, which gives alpha by generalised cross-validation, leave-one-out and standard deviations.
+Many are solved for in passes over the codes, alpha then being judged on rows held out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..coded import CodedRows
+from ..engines import cpu, memory
+from ..engines.codes import Coded, encode
+from ..engines.operator import Operator
+from ..families.bins import indicators
+from ..features import Features
+from ..losses import Squared
+from ..solvers import LeastSquares, Solution, spectrum
+from ..tuning.alpha import by_gcv
+from . import iterating
+from .progress import Progress
+
+# Up to here the n × n matrix takes a second or two.
+FEW_ROWS = 2000
+SOLVERS = ("auto", "conjugate", "dual", "lbfgs", "multipliers")
+
+
+def check_solver(settings: Any) -> None:
+    """Refuse solvers that would need all columns as a dense matrix."""
+    if settings.solver not in SOLVERS:
+        raise ValueError(
+            f"solver={settings.solver!r} works on dense matrices; cells are too many for that. "
+            f"Use one of {', '.join(map(repr, SOLVERS))}."
+        )
+
+
+def read(state: Any, X, targets, weights, settings: Any, growing: bool = True) -> CodedRows:
+    """The codes of all rows of X; new cells are added to the functions of ``state``."""
+    n = X.shape[0]
+    progress = Progress(settings.verbose, n, "randspan: cells")
+    features = state.features(X)
+    coded, codes = encode(state.functions.coded_parts, features, settings.n_jobs, progress, growing)
+    if growing:
+        state.functions = state.functions.with_coded(coded)
+    inputs = None if state.functions.dense_part is None else X.copy()
+    each = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    rows = CodedRows([codes], [inputs], [targets(slice(0, n))], [each])
+    unknown = (codes < 0).any(axis=0) & (each > 0)
+    if not growing and unknown.any():
+        raise ValueError(
+            f"{int(unknown.sum())} of {n} rows cannot have been in the model: they fall into cells "
+            "where it has seen none."
+        )
+    return rows
+
+
+def merge(mine: Any, theirs: Any) -> None:
+    """Add the rows of another state with the same frame: cells keep the numbers they have here."""
+    rows, line, coded = theirs.statistics.joined(), 0, []
+    renamed = [codes.copy() for codes in rows.codes]
+    for own, other in zip(mine.functions.coded_parts, theirs.functions.coded_parts, strict=True):
+        tables = own.own_tables()
+        for table, source, count in zip(tables, other.tables, other.counts, strict=True):
+            names = np.empty(count, dtype=np.int32)
+            table.enter(source.keys[:count], names)
+            for codes in renamed:
+                codes[line] = names[codes[line]]
+            line += 1
+        coded.append(own.with_tables(tables))
+    mine.functions = mine.functions.with_coded(coded)
+    mine.statistics = mine.statistics + replace(rows, codes=renamed)
+
+
+def solve(state: Any, settings: Any) -> Solution:
+    """Weights for all cells, from the rows a state holds."""
+    rows = state.statistics = state.statistics.joined()
+    if not len(rows):
+        raise ValueError("The model holds no rows (all were forgotten, or have weight 0).")
+    state.kernel = None
+    plain = isinstance(settings.loss, Squared) and settings.bound is None
+    few = len(rows) <= FEW_ROWS and settings.solver == "auto"
+    if plain and (few or settings.solver == "dual"):
+        return _by_kernel(state, rows, settings)
+    return _in_passes(state, rows, settings)
+
+
+def _in_passes(state: Any, rows: CodedRows, settings: Any) -> Solution:
+    [codes], [inputs], [Y], [each] = rows.codes, rows.inputs, rows.targets, rows.weights
+    counts = np.concatenate([part.counts for part in state.functions.coded_parts])
+    progress = Progress(settings.verbose, len(rows), "randspan: weights")
+    method = _method(settings)
+    made = iterating.Plan(method, False, 0, "indicators of cells")
+    needed = 8 * Y.shape[1] * (8 * int(counts.sum()) + iterating.COPIES * len(rows))
+    dense = None
+    if inputs is not None:
+        functions = state.functions.dense_part
+        features = Features(state.frame, functions, inputs, state.dtype)
+        made = iterating.plan(features, Y.shape[1], settings, "sketched", "indicators of cells")
+        made = replace(made, method=method)
+        dense = Operator(features, each, settings.intercept, made.cached, settings.n_jobs, progress)
+    granted = memory.budget(settings.memory)
+    if needed > granted:
+        raise MemoryError(
+            f"memory={settings.memory!r} grants {granted / 1e9:.3g} GB; {counts.sum()} cells and "
+            f"{Y.shape[1]} target(s) need about {needed / 1e9:.3g} GB: use fewer grids or a "
+            "smaller gamma."
+        )
+    operator = Coded(codes, counts, each, settings.intercept, dense, settings.n_jobs)
+    iterating.solve(state, operator, made, Y, each, settings, progress)
+    return state.solution
+
+
+def _method(settings: Any) -> str:
+    if settings.solver != "auto":
+        return settings.solver
+    if not settings.loss.smooth:
+        return "multipliers"
+    return "conjugate" if settings.bound is None else "lbfgs"
+
+
+@dataclass(frozen=True)
+class CodedKernel:
+    """The training rows Z, for inner products with the features of other rows.
+
+    ``shares`` s are ω/Σω and ``means`` Σ_j s_j z_i'z_j, where an intercept wants centring.
+    """
+
+    train: sparse.csr_array
+    shares: NDArray[np.float64] | None
+    means: NDArray[np.float64] | None
+
+    def centred(self, Z: sparse.csr_array) -> tuple[NDArray, NDArray]:
+        """Inner products of centred rows with the centred training rows, and with themselves."""
+        Z = Z.astype(np.float64)
+        columns, own = (Z @ self.train.T).toarray(), np.asarray((Z * Z).sum(axis=1)).ravel()
+        if self.shares is None or self.means is None:
+            return columns, own
+        mean, grand_mean = columns @ self.shares, float(self.shares @ self.means)
+        centred = columns - self.means - (mean - grand_mean)[:, None]
+        return centred, own - 2 * mean + grand_mean
+
+
+def _by_kernel(state: Any, rows: CodedRows, settings: Any) -> LeastSquares:
+    """The dual, through inner products of rows."""
+    [codes], [inputs], [Y], [each] = rows.codes, rows.inputs, rows.targets, rows.weights
+    n, scale = len(rows), state.frame.ridge_scale
+    needed = 4 * 8 * n**2
+    if needed > memory.budget(settings.memory):
+        raise MemoryError(
+            f"solver='dual' needs about {needed / 1e9:.3g} GB for {n} rows: use 'conjugate'."
+        )
+    counts = np.concatenate([part.counts for part in state.functions.coded_parts])
+    train = indicators(codes, counts, np.float64)
+    if inputs is not None:
+        dense = state.functions.dense_part.evaluate(state.frame.rows(inputs, np.float64))
+        train = sparse.hstack([sparse.csr_array(dense), train], format="csr")
+    gram = (train @ train.T).toarray()
+    distinct = len(np.unique(gram, axis=0)) if n <= 200 else n
+    with cpu.blas_threads(settings.n_jobs, n):
+        path = spectrum.from_kernel(gram, Y, each, distinct, settings.intercept)
+    alpha = settings.alpha
+    if alpha == "auto":
+        alpha = by_gcv(path, scale, np.dtype(np.float64))
+    solution = path.solution(alpha, scale, "few rows: the matrix of their inner products")
+    shares = each / each.sum() if settings.intercept else None
+    state.kernel = CodedKernel(train, shares, solution.mean if settings.intercept else None)
+    return replace(solution, coef=train.T @ solution.coef, solver="dual")
