@@ -25,7 +25,7 @@ from .families.sample import Reservoir, capacity
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """x̃ = (x - centre)·scale, and the law of the functions of x̃.
+    """x̃ = R'((x - centre)·scale), and the law of the functions of x̃.
 
     Attributes
     ----------
@@ -36,6 +36,10 @@ class Frame:
     n_components : int, float("inf") or None
         None as long as it is still to be chosen.
     seed : int
+    rotation : ndarray of shape (n_features, n_features) or None
+        R, where one was learned.
+    importances : ndarray of shape (n_features,) or None
+        The share of every column in the learned scales, where these were.
     """
 
     centre: NDArray[np.float64] | None
@@ -44,6 +48,8 @@ class Frame:
     n_features: int
     n_components: Any
     seed: int
+    rotation: NDArray[np.float64] | None = None
+    importances: NDArray[np.float64] | None = None
 
     @classmethod
     def read(
@@ -54,6 +60,7 @@ class Frame:
         *,
         standardize: bool = True,
         scales=None,
+        rotation=None,
         random_state=None,
     ) -> Frame:
         """Read a frame from blocks of rows, in one pass and bounded memory.
@@ -62,7 +69,9 @@ class Frame:
         ----------
         blocks : iterable of X or of (X, sample_weight)
         family, n_components, standardize, scales, random_state
-            As for the estimators.
+            As for the estimators (scales as numbers).
+        rotation : ndarray of shape (n_features, n_features), optional
+            R in x̃ = R'((x - centre)·scale).
 
         Examples
         --------
@@ -109,9 +118,10 @@ class Frame:
         if scales is not None:
             factors = check_scales(scales, d)
             scale = factors if scale is None else scale * factors
-        sample = reservoir.sample(centre, scale)
+        sample = reservoir.sample(centre, scale, rotation)
         wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
-        return cls(centre, scale, family.resolve(sample, wanted, seed), d, n_components, seed)
+        family = family.resolve(sample, wanted, seed)
+        return cls(centre, scale, family, d, n_components, seed, rotation)
 
     def with_components(self, n_components: int) -> Frame:
         return replace(self, n_components=n_components)
@@ -121,7 +131,7 @@ class Frame:
 
     def rows(self, X, dtype) -> Rows:
         """A block of X as the functions see it."""
-        return Rows(X, self.centre, self.scale, dtype)
+        return Rows(X, self.centre, self.scale, dtype, self.rotation)
 
     def functions(self) -> Functions:
         """The drawn functions: the same ones whenever and wherever this is called."""

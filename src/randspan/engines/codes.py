@@ -114,10 +114,11 @@ class Coded:
         self.dtype = self.products = np.dtype(np.float64)
         self.mean = np.zeros(self.shape[1])
         self.trace = 0.0
-        masses = self._add_up(weights[:, None])[:, 0]
+        masses = np.empty((int(counts.sum()), 1))
+        self._add_up(weights[:, None], masses)
         total = float(weights.sum())
         if centred:
-            self.mean[self.n_dense :] = masses / total
+            self.mean[self.n_dense :] = masses[:, 0] / total
         means = self.mean[self.n_dense :]
         self.trace = float(masses.sum() - total * (means @ means))
         if self.trace < 1e-9 * total:
@@ -130,9 +131,10 @@ class Coded:
         """Itself: indicators are exact, and products are float64."""
         return self
 
-    def fused(self, W: Array, judge: Judge) -> Array:
-        """Z̃'G with G = judge(Z̃W, rows)."""
+    def fused(self, W: Array, judge: Judge, out: Array | None = None) -> Array:
+        """Z̃'G with G = judge(Z̃W, rows), written to ``out`` where there is one."""
         n, c = self.shape[0], W.shape[1]
+        out = np.empty(W.shape) if out is None else out
         scores, judged = np.empty((n, c)), np.empty((n, c))
         cells = W[self.n_dense :]
         self._gather(cells, scores, -(self.mean[self.n_dense :] @ cells))
@@ -142,15 +144,16 @@ class Coded:
 
         if self.dense_part is None:
             self._by_rows(run)
-            return self._centred(self._add_up(judged), judged, 0)
+            self._add_up(judged, out, self.mean)
+            return out
 
         def both(part: Array, rows: slice) -> Array:
             judged[rows] = judge(part + scores[rows], rows)
             return judged[rows]
 
-        above = self.dense_part.fused(W[: self.n_dense], both)
-        below = self._centred(self._add_up(judged), judged, self.n_dense)
-        return np.concatenate([above, below])
+        out[: self.n_dense] = self.dense_part.fused(W[: self.n_dense], both)
+        self._add_up(judged, out[self.n_dense :], self.mean[self.n_dense :])
+        return out
 
     def scores(self, W: Array) -> Array:
         """Z̃W."""
@@ -164,9 +167,12 @@ class Coded:
     def squares(self, each: Array) -> Array:
         """Diagonals of the cells' part of Z̃'DZ̃, D = diag(d), for every column d of ``each``."""
         mean = self.mean[self.n_dense :, None]
-        sums = self._add_up(each)
+        sums = np.empty((len(mean), each.shape[1]))
+        self._add_up(each, sums)
         # Σ d(1 - m)² over rows in the cell and Σ dm² over the others.
-        return sums * (1 - 2 * mean) + mean**2 * each.sum(axis=0)
+        sums *= 1 - 2 * mean
+        sums += mean**2 * each.sum(axis=0)
+        return sums
 
     def gram(self, each: Array) -> tuple[Array, Array]:
         raise NotImplementedError(f"A matrix of {self.shape[1]} cells squared is never made.")
@@ -192,10 +198,6 @@ class Coded:
     def dense(self, size: int) -> AbstractContextManager[None]:
         return cpu.blas_threads(self.n_jobs, size)
 
-    def _centred(self, sums: Array, judged: Array, first: int) -> Array:
-        sums -= np.outer(self.mean[first:], judged.sum(axis=0))
-        return sums
-
     def _gather(self, W: Array, out: Array, start: Array) -> None:
         """out[r] = start + Σ_g W[code of r in g]."""
         from . import loops
@@ -212,22 +214,23 @@ class Coded:
 
         self._by_rows(run)
 
-    def _add_up(self, values: Array) -> Array:
-        """Σ of values over the rows of every cell."""
+    def _add_up(self, values: Array, out: Array, mean: Array | None = None) -> None:
+        """out = Σ of values over the rows of every cell, less the mean times Σ over all rows."""
         from . import loops
 
         values = np.ascontiguousarray(values)
-        out = np.zeros((int(self.counts.sum()), values.shape[1]))
+        total = values.sum(axis=0)
 
         def run(g: int) -> None:
-            part = out[self.offsets[g] : self.offsets[g] + self.counts[g]]
+            cells = slice(self.offsets[g], self.offsets[g] + self.counts[g])
+            part = out[cells]
+            part[:] = 0 if mean is None else mean[cells, None] * -total
             if values.shape[1] == 1:
                 loops.add_up_one(self.codes[g], values[:, 0], part[:, 0])
             else:
                 loops.add_up(self.codes[g], values, part)
 
         self._share(run, list(range(len(self.codes))))
-        return out
 
     def _by_rows(self, run) -> None:
         n = self.shape[0]

@@ -124,6 +124,11 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
         state.statistics = coding.read(state, X, targets, weights, settings)
         state.solution = coding.solve(state, settings)
         return state
+    if settings.solver != "auto" and METHODS[settings.solver].coded:
+        raise ValueError(
+            f"solver={settings.solver!r} is for indicators of cells (rs.Bins()); leave "
+            "solver='auto'."
+        )
     method, why = _method(X.shape[0], functions.n_columns, targets(slice(0, 1)).shape[1], settings)
     if not METHODS[method].statistics:
         return iterating.fit(state, X, targets, weights, settings, method, why)

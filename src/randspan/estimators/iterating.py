@@ -125,8 +125,10 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
         if alpha == "auto" and operator.trace == 0:
             alpha = 1.0  # no function varies: every alpha gives the same constant
         elif alpha == "auto":
+            # Cells have a kernel with k(x, x) = 1, beside which alpha is noise over signal.
+            largest = min(heldout.LARGEST, 10 / len(Y)) if operator.coded else heldout.LARGEST
             judged = heldout.by_heldout(
-                solver, problem, scale, operator.trace, state.frame.seed, progress.note
+                solver, problem, scale, operator.trace, state.frame.seed, progress.note, largest
             )
             alpha = judged.alpha
         problem = replace(problem, penalty=alpha * scale)

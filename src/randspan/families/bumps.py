@@ -108,9 +108,11 @@ class BumpFunctions(Functions):
         # -γ‖x-z‖² = 2x'γz - z'γz - x'γx: one product, then two vectors.
         values = rows.project(2 * gamma * self.centers)
         values -= (self.centers**2 @ gamma).astype(rows.dtype)
-        scale = np.sqrt(gamma) if rows.scale is None else rows.scale * np.sqrt(gamma)
-        centre = rows.centre
-        norms = Rows(rows.values, centre, scale, np.float64).squared_norms()
+        if rows.rotation is None:
+            scale = np.sqrt(gamma) if rows.scale is None else rows.scale * np.sqrt(gamma)
+            norms = Rows(rows.values, rows.centre, scale, np.float64).squared_norms()
+        else:  # only where γ is one number
+            norms = gamma[0] * rows.squared_norms()
         values -= norms[:, None].astype(rows.dtype)
         np.minimum(values, 0, out=values)
         return np.exp(values, out=values)

@@ -1,4 +1,4 @@
-"""A block of rows as the functions see it: x̃ = (x - centre)·scale, dense or sparse.
+"""A block of rows as the functions see it: x̃ = R'((x - centre)·scale), dense or sparse.
 
 Functions are drawn for standardised inputs. Dense rows are standardised block by block; sparse
 rows never are: centre and scale move to the other side, into directions and thresholds. A family
@@ -15,15 +15,18 @@ from scipy import sparse
 
 
 class Rows:
-    """Rows x̃ = (x - centre)·scale of a matrix x, evaluated in ``dtype``.
+    """Rows x̃ = R'((x - centre)·scale) of a matrix x, evaluated in ``dtype``.
 
     ``centre`` and ``scale`` are float64 vectors, one entry a column, or None for 0 and 1.
+    ``rotation`` is R, a square float64 matrix, or None; it is for functions that see x̃ through
+    products and distances alone.
     """
 
-    def __init__(self, values, centre=None, scale=None, dtype=None):
+    def __init__(self, values, centre=None, scale=None, dtype=None, rotation=None):
         self.values = values
         self.centre = centre
         self.scale = scale
+        self.rotation = rotation
         self.dtype = np.dtype(values.dtype if dtype is None else dtype)
 
     @property
@@ -34,11 +37,18 @@ class Rows:
         return self.values.shape[0]
 
     def __getitem__(self, index) -> Rows:
-        return Rows(self.values[index], self.centre, self.scale, self.dtype)
+        return Rows(self.values[index], self.centre, self.scale, self.dtype, self.rotation)
 
     @cached_property
     def dense(self) -> NDArray:
         """The rows x̃ themselves, as a dense array (not to be written to)."""
+        if self.rotation is None:
+            return self._straight
+        return self._straight @ self.rotation.astype(self.dtype)
+
+    @cached_property
+    def _straight(self) -> NDArray:
+        """x̃ before any rotation, dense."""
         values = self.values.toarray() if sparse.issparse(self.values) else self.values
         if self.centre is not None:
             # In float64 before the cast: an offset of 1e6 must not eat a float32's digits.
@@ -49,8 +59,10 @@ class Rows:
 
     def project(self, directions: NDArray) -> NDArray:
         """x̃ · directionsᵀ, one column for every row of ``directions``."""
+        if self.rotation is not None:
+            directions = directions @ self.rotation.T
         if not sparse.issparse(self.values):
-            return self.dense @ directions.T.astype(self.dtype)
+            return self._straight @ directions.T.astype(self.dtype)
         if self.scale is not None:
             directions = directions * self.scale
         # In float64 until the centre is off, for the same reason as above.
@@ -84,6 +96,9 @@ class Rows:
 
     def squared_norms(self) -> NDArray[np.float64]:
         """‖x̃‖² of every row, in float64."""
+        if self.rotation is not None:
+            turned = self.project(np.eye(self.shape[1]))
+            return np.einsum("ij,ij->i", turned, turned, dtype=np.float64)
         if not sparse.issparse(self.values):
             return np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
         squares = np.ones(self.shape[1]) if self.scale is None else self.scale**2

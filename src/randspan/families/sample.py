@@ -105,8 +105,8 @@ class Reservoir:
             raise ValueError(NO_ROWS)
         return self._lower == self._upper
 
-    def sample(self, centre, scale) -> Sample:
-        """The sample, as rows standardised with ``centre`` and ``scale``."""
+    def sample(self, centre, scale, rotation=None) -> Sample:
+        """The sample, as rows standardised with ``centre`` and ``scale``, and turned."""
         self._compact()
         if self._lower is None or self._upper is None:
             raise ValueError(
@@ -117,7 +117,7 @@ class Reservoir:
             lower, upper = lower - centre, upper - centre
         if scale is not None:
             lower, upper = lower * scale, upper * scale
-        rows = Rows(self._kept[0], centre, scale, np.float64)
+        rows = Rows(self._kept[0], centre, scale, np.float64, rotation)
         return Sample(rows, self._weights, lower, upper, self._complete)
 
     def _compact(self) -> None:

@@ -26,6 +26,8 @@ MAX_STEPS = 60
 MAX_PRODUCTS = 1000
 # Steps of conjugate gradients that are looked back on to tell how far the objective still falls.
 LOOK_BACK = 6
+# Cells at a time, in operations on whole vectors.
+PIECE = 2**15
 
 Dense = Callable[[float], Preconditioner]
 
@@ -113,42 +115,34 @@ class _Step:
         by side, each with step lengths of its own.
         """
         point = self.point
-        right = -np.vstack([point.gradient, point.intercept_gradient])
+        left = -np.vstack([point.gradient, point.intercept_gradient])
         if not self.problem.intercept:
-            right[-1] = 0
+            left[-1] = 0
         value = np.atleast_1d(point.value)
-        step, left = np.zeros_like(right), right.copy()
-        first = np.linalg.norm(right)
-        turned = self._preconditioned(left)
-        direction, size = turned.copy(), self._inner(left, turned)
+        step, product, direction = (np.zeros_like(left) for _ in range(3))
+        first = np.linalg.norm(left)
+        size = self._turn(direction, left)
         falls: list[Array] = []
         for used in range(1, MAX_PRODUCTS + 1):
-            product = self._product(direction)
-            along = self._inner(direction, product)
+            along = self._multiply(direction, product)
             length = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
-            step += length * direction
-            left -= length * product
+            norm = self._advance(step, left, direction, product, length)
             falls.append(length * size / 2)
             value = value - falls[-1]
             near = accuracy > 0 and used >= LOOK_BACK
             near = near and bool((sum(falls[-LOOK_BACK:]) <= accuracy * np.abs(value)).all())
-            if near or np.linalg.norm(left) <= goal * first or not (length > 0).any():
+            if near or norm <= goal * first or not (length > 0).any():
                 break
-            turned = self._preconditioned(left)
-            before, size = size, self._inner(left, turned)
-            direction *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-            direction += turned
+            size = self._turn(direction, left, size)
         return step[:-1], step[-1], used, near
 
-    def _inner(self, a: Array, b: Array) -> Array:
-        """Inner products, one for every column; one for all where columns depend on each other."""
-        sums = np.einsum("ij,ij->j", a, b)
-        return sums.sum(keepdims=True) if self.problem.loss.joint else sums
+    # Vectors of millions of cells leave the cache with every operation, and room for a new one is
+    # dearer than the operation itself. So all of them work in pieces, on vectors that are there.
 
-    def _product(self, V: Array) -> Array:
-        """HV."""
-        weights, shift = V[:-1], V[-1]
-        sums = np.zeros((self.operator.shape[0], V.shape[1]))
+    def _multiply(self, direction: Array, product: Array) -> Array:
+        """product = H·direction; returns their inner product."""
+        weights, shift = direction[:-1], direction[-1]
+        sums = np.zeros((self.operator.shape[0], direction.shape[1]))
 
         def judge(scores: Array, rows: slice) -> Array:
             scores = scores + shift
@@ -159,17 +153,52 @@ class _Step:
                 sums[rows] -= each * p * others
             return sums[rows]
 
-        out = np.empty_like(V)
-        out[:-1] = self.operator.fused(weights, judge)
-        out[:-1] += 2 * self.problem.penalty * weights
-        out[-1] = sums.sum(axis=0) if self.problem.intercept else 0.0
-        return out
+        self.operator.fused(weights, judge, out=product[:-1])
+        product[-1] = sums.sum(axis=0) if self.problem.intercept else 0.0
+        inner = product[-1] * shift
+        for piece in self._pieces(0):
+            product[piece] += 2 * self.problem.penalty * direction[piece]
+            inner += np.einsum("ij,ij->j", direction[piece], product[piece])
+        return self._together(inner)
 
-    def _preconditioned(self, V: Array) -> Array:
-        out = np.empty_like(V)
-        out[self.n_dense : -1] = V[self.n_dense : -1] / self.diagonal
-        out[-1] = V[-1] / self.total
+    def _advance(
+        self, step: Array, left: Array, direction: Array, product: Array, length: Array
+    ) -> float:
+        """A step along the direction; returns the norm of what is left."""
+        squares = 0.0
+        for piece in [*self._pieces(0), slice(len(left) - 1, len(left))]:
+            step[piece] += length * direction[piece]
+            left[piece] -= length * product[piece]
+            squares += float(np.vdot(left[piece], left[piece]))
+        return squares**0.5
+
+    def _turn(self, direction: Array, left: Array, before: Array | float = 0.0) -> Array:
+        """The next direction, conjugate to the one before; returns left'·M⁻¹·left."""
+        ends = [(slice(len(left) - 1, len(left)), left[-1:] / self.total)]
         if self.change is not None:
-            above = self.change.apply(self.change.transposed(V[: self.n_dense]))
-            out[: self.n_dense] = above / self.typical
-        return out
+            dense = slice(0, self.n_dense)
+            turned = self.change.apply(self.change.transposed(left[dense])) / self.typical
+            ends.append((dense, turned))
+        size = np.zeros(left.shape[1])
+        for piece, turned in ends:
+            size += np.einsum("ij,ij->j", left[piece], turned)
+        for piece in self._pieces(self.n_dense):
+            cells = slice(piece.start - self.n_dense, piece.stop - self.n_dense)
+            size += np.einsum("ij,ij->j", left[piece], left[piece] / self.diagonal[cells])
+        size = self._together(size)
+        ratio = np.divide(size, before, out=np.zeros_like(size), where=np.greater(before, 0))
+        for piece, turned in ends:
+            direction[piece] = ratio * direction[piece] + turned
+        for piece in self._pieces(self.n_dense):
+            cells = slice(piece.start - self.n_dense, piece.stop - self.n_dense)
+            direction[piece] *= ratio
+            direction[piece] += left[piece] / self.diagonal[cells]
+        return size
+
+    def _pieces(self, first: int) -> list[slice]:
+        k = self.operator.shape[1]
+        return [slice(s, min(s + PIECE, k)) for s in range(first, k, PIECE)]
+
+    def _together(self, sums: Array) -> Array:
+        """One number for all columns where these depend on each other."""
+        return sums.sum(keepdims=True) if self.problem.loss.joint else sums

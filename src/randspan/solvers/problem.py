@@ -92,6 +92,9 @@ class CodedOperator(Operator, Protocol):
     @property
     def n_dense(self) -> int: ...
 
+    def fused(self, W: Array, judge: Judge, out: Array | None = None) -> Array:
+        """Z̃'G with G = judge(Z̃W, rows), written to ``out`` where there is one."""
+
     def squares(self, each: Array) -> Array:
         """Diagonals of the cells' part of Z̃'DZ̃, D = diag(d), for every column d of ``each``."""
 

@@ -88,13 +88,14 @@ def by_heldout(
     trace: float,
     seed: int,
     progress: Callable[[str], None] = lambda text: None,
+    largest: float = LARGEST,
 ) -> Judged:
     """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/2)."""
     parts = folds(problem.weights, seed)
     if not parts:
         raise ValueError("alpha='auto' needs two rows or more to hold some out: set a number.")
     unit = trace / scale * _steepness(problem)
-    highest = np.floor(STEPS_PER_DECADE * np.log10(LARGEST * unit))
+    highest = np.floor(STEPS_PER_DECADE * np.log10(largest * unit))
     lowest = np.ceil(STEPS_PER_DECADE * np.log10(SMALLEST[solver.operator.dtype] * unit))
     starts: list[Found | None] = [None] * len(parts)
     constant = problem.objective(problem.zero) / float(problem.weights.sum())
