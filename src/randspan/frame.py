@@ -60,7 +60,6 @@ class Frame:
         *,
         standardize: bool = True,
         scales=None,
-        rotation=None,
         random_state=None,
     ) -> Frame:
         """Read a frame from blocks of rows, in one pass and bounded memory.
@@ -70,8 +69,6 @@ class Frame:
         blocks : iterable of X or of (X, sample_weight)
         family, n_components, standardize, scales, random_state
             As for the estimators (scales as numbers).
-        rotation : ndarray of shape (n_features, n_features), optional
-            R in x̃ = R'((x - centre)·scale).
 
         Examples
         --------
@@ -81,13 +78,26 @@ class Frame:
         >>> frame.centre.round()
         array([3., 3.])
         """
-        family = as_family(family)
         if n_components == "auto":
             n_components = None
         elif n_components not in (None, np.inf):
             check_n_components(n_components)
             n_components = int(n_components)
         seed = seed_from(random_state)
+        return cls.of(blocks, as_family(family), n_components, standardize, scales, None, seed)
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Iterable,
+        family: Family,
+        n_components: Any,
+        standardize: bool,
+        scales,
+        rotation: NDArray[np.float64] | None,
+        seed: int,
+    ) -> Frame:
+        """`read`, of checked parameters, and with inputs that are turned."""
         columns, reservoir = None, None
         for block in blocks:
             X, weights = block if isinstance(block, tuple) else (block, None)

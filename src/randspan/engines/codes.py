@@ -1,9 +1,9 @@
 """Indicators of cells as an operator: a code for every row and grid, gathered and added up.
 
-Threads share the rows when weights are gathered, in stretches whose sums stay in the cache while
-one grid after the other is looked through; and they share the grids when values are added up, each
-grid having cells of its own. So no two threads ever write to the same place, and no sum depends on
-how many there are.
+Threads share the rows when weights are gathered, each going through one grid after the other, so
+that the weights of a grid are in the cache while its codes stream by; and they share the grids when
+values are added up, each grid having cells of its own. So no two threads ever write to the same
+place, and no sum depends on how many there are.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from ..features import Features
 from . import cpu
 from .operator import Array, Judge, Operator
 
-# Rows whose sums stay at hand while grids are looked through.
-STRETCH = 2**15
 # Fewer codes than this are looked through in less time than threads take to start.
 FEW_CODES = 2**19
 # Grids whose keys are computed together.
@@ -234,7 +232,7 @@ class Coded:
 
     def _by_rows(self, run) -> None:
         n = self.shape[0]
-        step = min(STRETCH, max(1024, -(-n // (4 * cpu.n_threads(self.n_jobs)))))
+        step = max(1024, -(-n // cpu.n_threads(self.n_jobs)))
         self._share(run, [slice(s, min(s + step, n)) for s in range(0, n, step)])
 
     def _share(self, run, items: list) -> None:

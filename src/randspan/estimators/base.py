@@ -20,7 +20,7 @@ from .. import losses
 from ..coded import CodedRows
 from ..engines import cpu
 from ..engines.memory import budget
-from ..families import Functions
+from ..families import Family, Functions
 from ..families.base import check_choice, check_number
 from ..families.randomness import seed_from
 from ..families.rows import canonical
@@ -28,7 +28,7 @@ from ..frame import Frame, as_family
 from ..losses import Loss, Squared
 from ..moments import Factor, Moments
 from ..solvers import METHODS, LeastSquares, Solution
-from . import coding, fitting
+from . import coding, fitting, scaling
 from .fitting import Settings, State, Targets
 from .kernel_machine import KernelColumns
 
@@ -135,9 +135,9 @@ class SpanModel(BaseEstimator):
         self._learn_targets(y, classes)
         weights = self._row_weights(sample_weight, X, y)
         self._check_presence(y, weights)
-        self._state = fitting.fit(
-            self._read_frame(X, weights), X, self._targets(y), weights, self._settings()
-        )
+        targets, settings = self._targets(y), self._settings()
+        frame = self._read_frame(X, targets, weights, settings)
+        self._state = fitting.fit(frame, X, targets, weights, settings)
         self.frame_ = self._state.frame
         return self
 
@@ -161,13 +161,13 @@ class SpanModel(BaseEstimator):
 
     def _start(self, X, y, weights, settings: Settings) -> State:
         """An empty model, ready to stream: the frame comes from the first block."""
-        frame = self._read_frame(X, weights)
+        targets = self._targets(y)
+        frame = self._read_frame(X, targets, weights, settings)
         if frame.n_components == np.inf:
             raise ValueError(
                 "n_components=inf is the exact kernel machine, which needs all rows at once: use "
                 "fit, or a finite n_components to stream."
             )
-        targets = self._targets(y)
         if frame.n_components is None:
             frame = fitting.fit(frame, X, targets, weights, settings).frame
         functions = frame.functions()
@@ -277,11 +277,11 @@ class SpanModel(BaseEstimator):
             state.statistics = fitting.as_moments(state.statistics)
         return state
 
-    def _read_frame(self, X, weights) -> Frame:
+    def _read_frame(self, X, targets: Targets, weights, settings: Settings) -> Frame:
         n_components = self._n_components()
         if self.frame is not None:
             return self._given_frame(X, n_components)
-        return read_frame(self, X, weights, n_components)
+        return read_frame(self, X, weights, n_components, targets, settings)
 
     def _given_frame(self, X, n_components) -> Frame:
         frame = self.frame
@@ -411,6 +411,18 @@ class SpanModel(BaseEstimator):
         return self._solution
 
     @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The shares of the columns in learned scales; they sum to 1."""
+        check_is_fitted(self)
+        importances = self._state.frame.importances
+        if importances is None:
+            raise AttributeError(
+                "feature_importances_ are known where scales were learned: scales='learn' or "
+                "'rotate'."
+            )
+        return importances
+
+    @property
     def n_components_(self):
         check_is_fitted(self)
         return self._state.frame.n_components
@@ -419,10 +431,7 @@ class SpanModel(BaseEstimator):
         """f(x) for every row and target."""
         solution = self._solution
 
-        def scores(Z, rows):
-            return Z.astype(np.float64, copy=False) @ solution.coef + solution.intercept
-
-        return cpu.apply(self._state.features(X), scores, self.n_jobs)
+        return fitting.scores(self._state, X, solution, self.n_jobs)
 
     def _leverages(self, X, solution: LeastSquares) -> NDArray[np.float64]:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
@@ -485,23 +494,35 @@ def _without(held: Moments, old: Moments) -> Moments:
     return left
 
 
-def read_frame(estimator, X, weights, n_components) -> Frame:
+def read_frame(
+    estimator, X, weights, n_components, targets: Targets | None, settings: Settings
+) -> Frame:
     """The frame of all rows of X, by the parameters of an estimator."""
-    if isinstance(estimator.scales, str):
-        raise ValueError(f"scales must be None or one number per column; got {estimator.scales!r}.")
+    scales, family = estimator.scales, as_family(estimator.family)
+    seed = seed_from(estimator.random_state)
+    if not isinstance(scales, str):
+        return _read(X, weights, family, n_components, estimator.standardize, scales, None, seed)
+    check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
+    if targets is None:
+        raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")
+
+    def read(family: Family, scales=None, rotation=None) -> Frame:
+        return _read(
+            X, weights, family, n_components, estimator.standardize, scales, rotation, seed
+        )
+
+    return scaling.learned(
+        family, read(family), read, X, targets, weights, scales == "rotate", settings
+    )
+
+
+def _read(X, weights, family, n_components, standardize, scales, rotation, seed) -> Frame:
     step = 8192
     blocks = (
         (X[s : s + step], None if weights is None else weights[s : s + step])
         for s in range(0, X.shape[0], step)
     )
-    return Frame.read(
-        blocks,
-        estimator.family,
-        n_components,
-        standardize=estimator.standardize,
-        scales=estimator.scales,
-        random_state=estimator.random_state,
-    )
+    return Frame.of(blocks, family, n_components, standardize, scales, rotation, seed)
 
 
 def check_weights(sample_weight, X) -> NDArray[np.float64] | None:

@@ -23,7 +23,10 @@ from ..families.bins import indicators
 from ..features import Features
 from ..losses import Squared
 from ..solvers import LeastSquares, Solution, spectrum
+from ..solvers.iterative import Solver
+from ..solvers.problem import Problem
 from ..tuning.alpha import by_gcv
+from ..tuning.heldout import by_heldout
 from . import iterating
 from .progress import Progress
 
@@ -91,10 +94,35 @@ def solve(state: Any, settings: Any) -> Solution:
     return _in_passes(state, rows, settings)
 
 
+def heldout_error(state: Any, settings: Any) -> float:
+    """The squared error on rows held out, at the alpha that suits them best."""
+    rows = state.statistics.joined()
+    [Y], [each] = rows.targets, rows.weights
+    progress = Progress(False, len(rows), "")
+    operator, made = _operator(state, rows, settings, progress)
+    solver = Solver(operator, made.method, made.sketch_rows)
+    problem = Problem(operator, settings.loss, Y, each, 0.0, None, settings.intercept)
+    if operator.trace == 0:
+        return problem.objective(problem.zero) / float(each.sum()) / Y.shape[1]
+    scale, seed = state.frame.ridge_scale, state.frame.seed
+    largest = iterating.largest_alpha(operator)
+    with cpu.blas_threads(1, 1):
+        return by_heldout(solver, problem, scale, operator.trace, seed, largest=largest).error
+
+
 def _in_passes(state: Any, rows: CodedRows, settings: Any) -> Solution:
+    [Y], [each] = rows.targets, rows.weights
+    progress = Progress(settings.verbose, len(rows), "randspan: weights")
+    operator, made = _operator(state, rows, settings, progress)
+    iterating.solve(state, operator, made, Y, each, settings, progress)
+    return state.solution
+
+
+def _operator(
+    state: Any, rows: CodedRows, settings: Any, progress: Progress
+) -> tuple[Coded, iterating.Plan]:
     [codes], [inputs], [Y], [each] = rows.codes, rows.inputs, rows.targets, rows.weights
     counts = np.concatenate([part.counts for part in state.functions.coded_parts])
-    progress = Progress(settings.verbose, len(rows), "randspan: weights")
     method = _method(settings)
     made = iterating.Plan(method, False, 0, "indicators of cells")
     needed = 8 * Y.shape[1] * (8 * int(counts.sum()) + iterating.COPIES * len(rows))
@@ -112,9 +140,7 @@ def _in_passes(state: Any, rows: CodedRows, settings: Any) -> Solution:
             f"{Y.shape[1]} target(s) need about {needed / 1e9:.3g} GB: use fewer grids or a "
             "smaller gamma."
         )
-    operator = Coded(codes, counts, each, settings.intercept, dense, settings.n_jobs)
-    iterating.solve(state, operator, made, Y, each, settings, progress)
-    return state.solution
+    return Coded(codes, counts, each, settings.intercept, dense, settings.n_jobs), made
 
 
 def _method(settings: Any) -> str:

@@ -301,6 +301,15 @@ def _solve_factor(factor: Factor, scale: float, settings: Settings, why: str) ->
     return _on_path(path, scale, settings, "orthogonal factor of the rows" + why)
 
 
+def scores(state: State, X, solution: Solution, n_jobs: int | None) -> NDArray[np.float64]:
+    """f(x) for every row and target."""
+
+    def of(Z, rows):
+        return Z.astype(np.float64, copy=False) @ solution.coef + solution.intercept
+
+    return cpu.apply(state.features(X), of, n_jobs)
+
+
 def orthogonal_solution(state: State, solution: LeastSquares, settings: Settings) -> LeastSquares:
     """The same solution with a posterior from the factor's singular vectors."""
     if solution.solver == "qr":

@@ -125,8 +125,7 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
         if alpha == "auto" and operator.trace == 0:
             alpha = 1.0  # no function varies: every alpha gives the same constant
         elif alpha == "auto":
-            # Cells have a kernel with k(x, x) = 1, beside which alpha is noise over signal.
-            largest = min(heldout.LARGEST, 10 / len(Y)) if operator.coded else heldout.LARGEST
+            largest = largest_alpha(operator)
             judged = heldout.by_heldout(
                 solver, problem, scale, operator.trace, state.frame.seed, progress.note, largest
             )
@@ -163,6 +162,12 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
     )
     warn_if_short(state.solution)
     return state
+
+
+def largest_alpha(operator: Any) -> float:
+    """Where a path of alphas begins, as a share of the trace."""
+    # Cells have a kernel with k(x, x) = 1, beside which alpha is noise over signal.
+    return min(heldout.LARGEST, 10 / operator.shape[0]) if operator.coded else heldout.LARGEST
 
 
 def warn_if_short(solution: Solution) -> None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from ..engines import cpu
 from ..engines.codes import encode
 from ..families.base import check_n_components
 from ..families.rows import canonical
 from ..features import Features
+from ..losses import Squared
 from .base import check_dtype, check_jobs, check_weights, read_frame
+from .fitting import Settings
 
 
 class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -22,7 +30,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     family : Family or str, default="fourier"
     n_components : int, default=100
     standardize : bool, default=True
-    scales : array of shape (n_features,) or None, default=None
+    scales : None, "learn", "rotate" or array of shape (n_features,), default=None
     dtype : {"float32", "float64"}, default="float32"
         Of the features that come out.
     random_state : int, RandomState, Generator or None, default=None
@@ -75,7 +83,8 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        y : ignored
+        y : array, optional
+            Numbers or classes; learned scales need them, nothing else looks at them.
         sample_weight : array of shape (n_samples,), optional
 
         Returns
@@ -87,7 +96,18 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_jobs(self.n_jobs)
         X = canonical(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32]))
         weights = check_weights(sample_weight, X)
-        self.frame_ = read_frame(self, X, weights, int(self.n_components))
+        settings = Settings(
+            loss=Squared(),
+            alpha="auto",
+            bound=None,
+            intercept=True,
+            solver="auto",
+            dtype=check_dtype(self.dtype),
+            n_jobs=self.n_jobs,
+            verbose=False,
+        )
+        targets = _targets(X, y) if isinstance(self.scales, str) else None
+        self.frame_ = read_frame(self, X, weights, int(self.n_components), targets, settings)
         functions = self.frame_.functions()
         if functions.coded_parts:
             seen = X if weights is None else X[weights > 0]
@@ -114,3 +134,16 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @property
     def _n_features_out(self):
         return self.functions_.n_columns
+
+
+def _targets(X, y):
+    """Rows of y as columns of numbers, ±1 for classes, slice by slice; None without y."""
+    if y is None:
+        return None
+    y = check_array(y, ensure_2d=False, dtype=None)
+    check_consistent_length(X, y)
+    if type_of_target(y) in ("binary", "multiclass"):
+        columns = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
+    else:
+        columns = y.reshape(len(y), -1).astype(np.float64)
+    return lambda rows: columns[rows]

@@ -58,6 +58,26 @@ class Family(BaseEstimator, ABC):
         """Whether the functions have a gradient."""
         return True
 
+    @property
+    def nearest_kernel(self) -> str:
+        """The kernel that scales of the columns are learned with."""
+        return "matern52"
+
+    @property
+    def stretch(self) -> NDArray[np.float64] | None:
+        """What x̃ is multiplied by to be at that kernel's unit scale; None without a bandwidth."""
+        return None
+
+    @property
+    def sees_scales(self) -> bool:
+        """Whether functions of a column that is stretched are other functions."""
+        return True
+
+    def with_bandwidth_of(self, resolved: Family) -> Family:
+        """The same law, unresolved but for the bandwidth."""
+        gamma = getattr(self, "gamma", None)
+        return self.with_values(gamma=resolved.gamma) if isinstance(gamma, str) else self
+
     def draw(self, X, n_components: int, random_state=None, y=None) -> Functions:
         """Draw ``n_components`` functions; function i depends on the seed and on i only.
 

@@ -57,6 +57,17 @@ class Bins(Family):
         self.gamma = gamma
         self.pitch = pitch
 
+    @property
+    def nearest_kernel(self) -> str:
+        return "laplacian"
+
+    def with_bandwidth_of(self, resolved):
+        return self if self.pitch is not None else super().with_bandwidth_of(resolved)
+
+    @property
+    def stretch(self):
+        return np.asarray(self.gamma, dtype=np.float64)
+
     def resolve(self, sample, n_components, seed):
         if isinstance(self.pitch, Pitches):
             return self

@@ -46,6 +46,14 @@ class Bumps(Family):
     def rotation_invariant(self):
         return isinstance(self.centers, str) and np.ndim(self.gamma) == 0
 
+    @property
+    def nearest_kernel(self) -> str:
+        return "gaussian"
+
+    @property
+    def stretch(self):
+        return np.sqrt(2 * np.asarray(self.gamma, dtype=np.float64))
+
     def resolve(self, sample, n_components, seed):
         resolved = self
         if isinstance(self.gamma, str):

@@ -62,6 +62,17 @@ class Fourier(Family):
         named = not callable(self.kernel_name)
         return named and LAWS[self.kernel_name].radial and np.ndim(self.gamma) == 0
 
+    @property
+    def nearest_kernel(self) -> str:
+        named = not callable(self.kernel_name)
+        return self.kernel_name if named and self.kernel_name != "cauchy" else "matern52"
+
+    @property
+    def stretch(self):
+        if callable(self.kernel_name):
+            return None
+        return LAWS[self.kernel_name].stretch(np.asarray(self.gamma, dtype=np.float64))
+
     def resolve(self, sample, n_components, seed):
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_choice("form", self.form, ("phase", "paired"))

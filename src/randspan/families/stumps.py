@@ -45,6 +45,15 @@ class Stumps(Family):
         self.threshold = threshold
         self.interval = interval
 
+    @property
+    def nearest_kernel(self) -> str:
+        return "laplacian"
+
+    @property
+    def sees_scales(self) -> bool:
+        law = isinstance(self.threshold, NormalThresholds) or self.threshold == "normal"
+        return law or self.interval is not None
+
     def resolve(self, sample, n_components, seed):
         if isinstance(self.threshold, Thresholds):
             return self

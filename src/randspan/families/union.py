@@ -60,6 +60,28 @@ class Union(Family):
     def differentiable(self):
         return all(part.differentiable for part in self.parts)
 
+    @property
+    def nearest_kernel(self):
+        return self._leading.nearest_kernel
+
+    @property
+    def stretch(self):
+        return self._leading.stretch
+
+    @property
+    def _leading(self) -> Family:
+        """The part whose kernel scales are learned with: one that looks at columns one by one."""
+        apart = [part for part in self.parts if part.nearest_kernel == "laplacian"]
+        return (apart or self.parts)[0]
+
+    @property
+    def sees_scales(self):
+        return any(part.sees_scales for part in self.parts)
+
+    def with_bandwidth_of(self, resolved):
+        pairs = zip(self.parts, resolved.parts, strict=True)
+        return Union([part.with_bandwidth_of(other) for part, other in pairs])
+
     def resolve(self, sample, n_components, seed):
         return Union([part.resolve(sample, n_components, seed) for part in self.parts])
 

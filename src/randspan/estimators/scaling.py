@@ -1,0 +1,209 @@
+"""``scales="learn"`` and ``"rotate"``: from training rows to a frame with learned scales.
+
+Scales are learned with an exact kernel (`tuning.scales`), the one that is nearest to the family's.
+The family itself then says, on rows held out, how wide that kernel should be for as many functions
+as it has and as many rows as there are, and whether learned scales serve it better than equal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engines import cpu
+from ..families import Family
+from ..families.randomness import generator
+from ..frame import Frame
+from ..losses import Squared
+from ..tuning.scales import KERNELS, MANY_ROWS, STEPS, Learner, Scales, start
+from . import coding, fitting
+from .progress import Progress
+
+# Entries of the rows that are looked at: 400 MB of float32.
+MOST_ENTRIES = 10**8
+# A trial of the family: functions, grids, codes in all, rows of dense features, rows held out.
+FUNCTIONS, GRIDS, CODES, ROWS, HELD_OUT = 1500, 32, 2 * 10**7, 20_000, 5_000
+# Fewer rows are held out in three folds; the fewest have nothing to learn from.
+FEW_ROWS, FOLDS, FEWEST_ROWS = 5_000, 3, 20
+# Rows of a trial with infinitely many functions.
+KERNEL_ROWS = 1500
+# Common factors 2^(j/2): how far the search goes.
+FARTHEST = 5
+
+
+def learned(
+    family: Family,
+    plain: Frame,
+    read: Callable[..., Frame],
+    X,
+    targets: fitting.Targets,
+    weights: NDArray[np.float64] | None,
+    turning: bool,
+    settings: fitting.Settings,
+) -> Frame:
+    """The frame with learned scales; ``read(family=…, scales=…, rotation=…)`` reads one.
+
+    ``family`` is as the user gave it, ``plain`` the frame without scales.
+    """
+    if turning and not family.rotation_invariant:
+        raise ValueError(
+            f"scales='rotate' turns the inputs, which {family!r} is not made for: use a family "
+            "that is the same in all directions (rs.Fourier() with a gaussian or Matérn kernel and "
+            "one gamma), or scales='learn'."
+        )
+    if not family.sees_scales:
+        raise ValueError(
+            f"{family!r} takes its thresholds from the range of every column: scales mean nothing "
+            "to it. Use threshold='normal', or leave scales=None."
+        )
+    Y = targets(slice(0, X.shape[0]))
+    seen = Y if weights is None else Y[weights > 0]
+    present = len(seen)
+    spread = seen.std(axis=0) if present else np.zeros(Y.shape[1])
+    equal = replace(plain, importances=np.full(plain.n_features, 1 / plain.n_features))
+    if present < FEWEST_ROWS or not (spread > 0).any():
+        return equal
+    Y = (Y - seen.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    many = family.sparse and present >= MANY_ROWS and X.shape[1] <= MOST_ENTRIES // MANY_ROWS
+    progress = Progress(settings.verbose, STEPS * (1 + turning + many), "randspan: scales")
+    trial = None if many else _Trial(plain, X, Y, weights, settings)
+    others = np.ones(X.shape[0], dtype=bool)
+    if trial is not None:
+        others[trial.apart] = False
+    found, variances = _descend(
+        plain, X, Y, weights, np.flatnonzero(others), turning, many, settings, progress
+    )
+
+    def framed(scales: Scales) -> Frame:
+        factors = scales.scales
+        stretch = plain.family.stretch
+        if stretch is None:
+            factors = factors * np.sqrt(len(factors) / (factors**2).sum())
+        else:
+            factors = factors / stretch
+        frame = read(
+            family=family.with_bandwidth_of(plain.family), scales=factors, rotation=scales.turn
+        )
+        return replace(frame, importances=scales.importances(variances))
+
+    if trial is None:  # judged at the density of all rows already
+        return framed(found[-1])
+    best, frame = trial.error(plain), equal
+    for scales in found:
+        error, candidate = _widest(trial, framed, scales, plain.family.stretch is not None)
+        progress.note(f"randspan: held-out error {error:.4g}, equal scales {best:.4g}")
+        if error < best:
+            best, frame = error, candidate
+    return frame
+
+
+def _descend(
+    plain, X, Y, weights, rows, turning, many, settings, progress
+) -> tuple[list[Scales], NDArray[np.float64]]:
+    """Scales learned from some rows, the plainest first, and the variances of the columns."""
+    rng = generator(plain.seed, "scales", 0)
+    present = rows if weights is None else rows[weights[rows] > 0]
+    most = max(MOST_ENTRIES // X.shape[1], 1000)
+    if len(present) > most:
+        present = np.sort(rng.choice(present, most, replace=False))
+    rows = plain.rows(X[present], np.float32).dense
+    chances = None if weights is None else weights[present] / weights[present].sum()
+    kernel = KERNELS[plain.family.nearest_kernel]
+    n_jobs = settings.n_jobs
+    with cpu.threads(cpu.n_threads(n_jobs), n_jobs, 1) as pool:
+        learner = Learner(kernel, rows, Y[present], chances, rng, pool, progress)
+        found = [learner.descend(start(kernel, rows))]
+        if turning:
+            found.append(learner.turn(found[0]))
+        if many:
+            near, judges = learner.descend_nearby(found[0]), learner.judges()
+            equal = [start(kernel, rows).times(factor) for factor in (1, 4, 16)]
+            found = [min([near, *equal], key=lambda at: learner.error_nearby(at, judges))]
+    return found, rows.var(axis=0, dtype=np.float64)
+
+
+def _widest(trial: _Trial, framed: Callable, scales: Scales, free: bool) -> tuple[float, Frame]:
+    """The common factor with the smallest error."""
+    tried: dict[int, tuple[float, Frame]] = {}
+
+    def error(j: int) -> float:
+        if j not in tried:
+            frame = framed(scales.times(2.0 ** (j / 2)))
+            tried[j] = trial.error(frame), frame
+        return tried[j][0]
+
+    best = 0
+    if free:
+        step = 1 if error(1) < error(0) else -1
+        while abs(best) < FARTHEST and error(best + step) < error(best):
+            best += step
+    error(best)
+    return tried[best]
+
+
+def _taken(Y: NDArray[np.float64], rows: slice) -> NDArray[np.float64]:
+    return Y[rows]
+
+
+class _Trial:
+    """The squared error of a family on rows held out, on as many rows as are quickly fitted."""
+
+    def __init__(self, plain: Frame, X, Y, weights, settings: fitting.Settings):
+        self.X, self.Y, self.weights = X, Y, weights
+        self.settings = replace(
+            settings,
+            loss=Squared(),
+            bound=None,
+            solver="auto",
+            heldout=False,
+            verbose=False,
+        )
+        n = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+        present = np.arange(n) if weights is None else np.flatnonzero(weights)
+        coded = plain.family.sparse
+        k = plain.n_components
+        if k == np.inf:
+            self.k: Any = np.inf
+            most = KERNEL_ROWS
+        elif coded:
+            self.k = min(k or plain.family.default_components or GRIDS, GRIDS)
+            most = CODES // self.k
+        else:
+            self.k, most = min(k or FUNCTIONS // 2, FUNCTIONS), ROWS
+        order = generator(plain.seed, "trial rows", 0).permutation(present)[:most]
+        folds = FOLDS if len(order) < FEW_ROWS else 1
+        size = min(len(order) // FOLDS if folds > 1 else len(order) // 5, HELD_OUT)
+        #: rows that learning leaves alone, where there are enough of them
+        self.apart = order[:size] if folds == 1 else order[:0]
+        self.splits = [
+            (np.sort(np.delete(order, slice(i * size, (i + 1) * size))), order[i * size :][:size])
+            for i in range(folds)
+        ]
+
+    def error(self, frame: Frame) -> float:
+        total = 0.0
+        frame = frame.with_components(self.k)
+        if frame.family.sparse:
+            state = fitting.State(frame, frame.functions(), None, None, self.settings.dtype)
+            rows = np.sort(np.concatenate(self.splits[0]))
+            each = None if self.weights is None else self.weights[rows]
+            Y = self.Y[rows]
+            state.statistics = coding.read(
+                state, self.X[rows], partial(_taken, Y), each, self.settings
+            )
+            return coding.heldout_error(state, self.settings)
+        for rows, out in self.splits:
+            Y = self.Y[rows]
+            each = None if self.weights is None else self.weights[rows]
+            state = fitting.fit(frame, self.X[rows], partial(_taken, Y), each, self.settings)
+            assert state.solution is not None
+            found = fitting.scores(state, self.X[out], state.solution, self.settings.n_jobs)
+            away = found - self.Y[out]
+            kept = np.ones(len(out)) if self.weights is None else self.weights[out]
+            total += float(kept @ (away**2).sum(axis=1)) / float(kept.sum())
+        return total / len(self.splits)

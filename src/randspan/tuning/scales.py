@@ -1,0 +1,352 @@
+"""Scales of the columns, learned with the exact kernel on few rows at a time.
+
+A kernel k(x̃, x̃') of scaled rows x̃ = s∘x (or x̃ = E'(s∘x), a full matrix) is judged by the
+leave-one-out error of kernel ridge regression,
+
+    L(s, μ) = Σ_i e_i² / Σ_i y_i²,   e_i = a_i/P_ii,   a = Py,   P = (K + μI)⁻¹,
+
+which has an exact gradient: with u_i = a_i/P_ii² and v_i = a_i²/P_ii³,
+
+    ∂L/∂K ∝ P diag(v) P - (Pu a' + a u'P)/2,
+
+summed over targets, and from there by the chain rule to log s, E and log μ. Adam (Kingma and Ba
+2015) descends on it; every step has rows of its own, so that scales do not adapt to any.
+
+Few rows out of many lie far apart, and a kernel that suits them is too wide for all. Where rows
+are many, kernels that decay fast are therefore learned a second time, in neighbourhoods: a step
+takes some rows at random, with their nearest neighbours among all rows, and judges by the
+innermost ones. They see the density of the full data, of which the rest is too far away to matter.
+
+Tried and left: the average gradient outer product (recursive feature machines). On nine sets with
+1,500 rows each, descent was better on all, by a fifth on most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.spatial.distance import pdist
+
+Array = NDArray[np.float64]
+
+STEPS = 60
+# Rows of a step, and how many such batches are averaged.
+BATCH, BATCHES = 750, 2
+# The largest change of a logarithm in one step: at first, and where a matrix is turned as well.
+RATE, TURNING_RATE, TURN_RATE = 0.2, 0.1, 0.03
+LEAST_RIDGE = 1e-4
+# Neighbourhoods: from so many rows on, how large, judged by how many, and how many a step.
+MANY_ROWS = 100_000
+NEIGHBOURS, INNERMOST, CENTRES = 800, 100, 6
+# Neighbourhoods in which scales are compared.
+JUDGES = 12
+
+
+@dataclass(frozen=True)
+class Scales:
+    """x̃ = turn'(scales∘x), and the ridge that went with it."""
+
+    scales: Array
+    turn: Array | None
+    ridge: float
+
+    def times(self, factor: float) -> Scales:
+        return replace(self, scales=factor * self.scales)
+
+    def importances(self, variances: Array) -> Array:
+        """Shares of the columns in the mean squared distance of x̃."""
+        weights = self.scales**2 * variances
+        if self.turn is not None:
+            weights = weights * (self.turn**2).sum(axis=1)
+        total = float(weights.sum())
+        return weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
+
+
+class Kernel:
+    """A kernel of scaled rows T: its matrix, and how a loss of the matrix changes with T."""
+
+    turns = False
+
+    def matrix(self, T: NDArray) -> tuple[Array, NDArray]:
+        """K, and what `slopes` will need of it."""
+        raise NotImplementedError
+
+    def slopes(self, T: NDArray, known: NDArray, G: Array) -> NDArray:
+        """Σ_i ∂L/∂t_im t_im for every column m, where G = ∂L/∂K."""
+        raise NotImplementedError
+
+
+class Laplacian(Kernel):
+    """exp(-‖t - t'‖₁)."""
+
+    metric = "cityblock"
+
+    def matrix(self, T):
+        from . import loops
+
+        K = np.empty((len(T), len(T)), T.dtype)
+        loops.laplacian(T, K)
+        return K.astype(np.float64), K
+
+    def slopes(self, T, known, G):
+        from . import loops
+
+        out = np.empty(T.shape[1])
+        loops.laplacian_slopes(T, (G * known).astype(T.dtype), out)
+        return out
+
+
+@dataclass(frozen=True)
+class Radial(Kernel):
+    """A Matérn kernel of ‖t - t'‖ with 1, 3 or 5 degrees of freedom; infinitely many: Gaussian."""
+
+    degrees: float
+    turns = True
+    metric = "euclidean"
+
+    def matrix(self, T):
+        squares = (T * T).sum(axis=1)
+        q = squares[:, None] + squares - 2 * (T @ T.T)
+        np.maximum(q, 0, out=q)
+        np.fill_diagonal(q, 0)
+        if np.isinf(self.degrees):
+            K = np.exp(-q / 2)
+            return K.astype(np.float64), -K / 2
+        r = np.sqrt(self.degrees * q)
+        e = np.exp(-r)
+        # ∂k/∂q, q the squared distance.
+        if self.degrees == 1:
+            return e.astype(np.float64), np.where(r > 1e-6, -e / (2 * np.maximum(r, 1e-6)), 0)
+        if self.degrees == 3:
+            return ((1 + r) * e).astype(np.float64), -1.5 * e
+        return ((1 + r + r * r / 3) * e).astype(np.float64), -(5 / 6) * (1 + r) * e
+
+    def pull(self, T, known, G):
+        """∂L/∂T."""
+        W = (G * known).astype(T.dtype)
+        return 4 * (W.sum(axis=1)[:, None] * T - W @ T)
+
+    def slopes(self, T, known, G):
+        return (self.pull(T, known, G) * T).sum(axis=0, dtype=np.float64)
+
+
+def start(kernel: Kernel, rows: NDArray) -> Scales:
+    """Equal scales, at which the median distance of two rows is 1."""
+    few = rows[:500]
+    apart = pdist(few.astype(np.float64), kernel.metric)  # type: ignore[attr-defined]
+    apart = apart[apart > 0]
+    scale = 1 / float(np.median(apart)) if len(apart) else 1.0
+    return Scales(np.full(rows.shape[1], scale), None, 1e-2)
+
+
+#: Kernels by the name that a family gives as the nearest to its own.
+KERNELS: dict[str, Kernel] = {
+    "laplacian": Laplacian(),
+    "matern12": Radial(1),
+    "matern32": Radial(3),
+    "matern52": Radial(5),
+    "gaussian": Radial(np.inf),
+}
+
+Pool = Callable[[Callable, list], list]
+
+
+@dataclass
+class Learner:
+    """Descends on the leave-one-out error of ``kernel``.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Standardised.
+    targets : ndarray of shape (n_rows, n_targets)
+    chances : ndarray of shape (n_rows,) or None
+        How likely a row is to be drawn, where not all are alike.
+    pool : callable
+        A map over threads.
+    """
+
+    kernel: Kernel
+    rows: NDArray[np.float32]
+    targets: Array
+    chances: Array | None
+    generator: np.random.Generator
+    pool: Pool
+    progress: Callable[[int], None]
+
+    def descend(self, at: Scales, steps: int = STEPS) -> Scales:
+        """Diagonal scales."""
+        pace, point = Adam(steps, RATE), _logs(at)
+        for _ in range(steps):
+            here = _scales(point)
+            slope = self._mean(lambda rows, here=here: self._judge(here, *rows)[0], self._batches())
+            point = _bounded(point - pace.change(slope))
+            self.progress(1)
+        return _scales(point)
+
+    def turn(self, at: Scales, steps: int = STEPS) -> Scales:
+        """A full matrix, from diagonal scales."""
+        d = self.rows.shape[1]
+        pace, turning = Adam(steps, TURNING_RATE), Adam(steps, TURN_RATE)
+        point, turn = _logs(at), np.eye(d)
+        for _ in range(steps):
+            here = replace(_scales(point), turn=turn)
+            slope = self._mean(
+                lambda rows, here=here: np.append(*self._judge(here, *rows)), self._batches()
+            )
+            point = _bounded(point - pace.change(slope[: d + 1]))
+            turn = turn - turning.change(slope[d + 1 :]).reshape(d, d)
+            self.progress(1)
+        return replace(_scales(point), turn=turn)
+
+    def descend_nearby(self, at: Scales, steps: int = STEPS) -> Scales:
+        """Diagonal scales at the density of all rows, from those of few rows."""
+        pace, point = Adam(steps, RATE), _logs(at)
+        inner = np.arange(NEIGHBOURS) < INNERMOST
+        for _ in range(steps):
+            here = _scales(point)
+            centres = self._draw(CENTRES)
+
+            def slope(centre: int, here: Scales = here) -> Array:
+                near = self._nearest(here.scales, centre)
+                return self._judge(here, self.rows[near], self.targets[near], inner)[0]
+
+            point = _bounded(point - pace.change(self._mean(slope, centres)))
+            self.progress(1)
+        return _scales(point)
+
+    def error_nearby(self, at: Scales, centres: NDArray[np.intp]) -> float:
+        """L in neighbourhoods of some rows."""
+        inner = np.arange(NEIGHBOURS) < INNERMOST
+
+        def error(centre: int) -> float:
+            near = self._nearest(at.scales, centre)
+            K = self.kernel.matrix(self.rows[near] * at.scales.astype(np.float32))[0]
+            K.flat[:: len(K) + 1] += at.ridge
+            Y = self.targets[near] - self.targets[near].mean(axis=0)
+            P = _inverse(K)
+            return float((((P @ Y)[inner] / np.diagonal(P)[inner, None]) ** 2).mean())
+
+        return float(np.mean(self.pool(error, list(centres))))
+
+    def judges(self) -> NDArray[np.intp]:
+        """Rows whose neighbourhoods scales are compared in."""
+        return self._draw(JUDGES)
+
+    def _nearest(self, scales: Array, centre: int) -> NDArray[np.intp]:
+        """The rows nearest to one of them, nearest first."""
+        from . import loops
+
+        away = np.empty(len(self.rows), np.float32)
+        loops.distances(self.rows, self.rows[centre], scales.astype(np.float32), away)
+        near = np.argpartition(away, NEIGHBOURS)[:NEIGHBOURS]
+        return near[np.argsort(away[near], kind="stable")]
+
+    def _batches(self) -> list[tuple[NDArray, Array]]:
+        n = len(self.rows)
+        if n <= BATCH:
+            return [(self.rows, self.targets)]
+        chosen = [self._draw(BATCH) for _ in range(BATCHES)]
+        return [(self.rows[rows], self.targets[rows]) for rows in chosen]
+
+    def _draw(self, count: int) -> NDArray[np.intp]:
+        return self.generator.choice(len(self.rows), count, replace=False, p=self.chances)
+
+    def _mean(self, slope: Callable, items) -> Array:
+        return np.mean(self.pool(slope, list(items)), axis=0)
+
+    def _judge(
+        self, at: Scales, rows: NDArray, targets: Array, inner: NDArray | None = None
+    ) -> tuple[Array, Array]:
+        """Slopes of L in log s and log μ, and in the turn."""
+        scaled = rows * at.scales.astype(rows.dtype)
+        T = scaled if at.turn is None else scaled @ at.turn.astype(rows.dtype)
+        K, known = self.kernel.matrix(T)
+        K.flat[:: len(K) + 1] += at.ridge
+        G = _slope_of_matrix(K, targets - targets.mean(axis=0), inner)
+        ridge = float(np.trace(G)) * at.ridge
+        if at.turn is None:
+            return np.append(self.kernel.slopes(T, known, G), ridge), np.empty(0)
+        pulled = self.kernel.pull(T, known, G).astype(np.float64)  # type: ignore[attr-defined]
+        scaled = scaled.astype(np.float64)
+        slopes = ((pulled @ at.turn.T) * scaled).sum(axis=0)
+        return np.append(slopes, ridge), (scaled.T @ pulled).ravel()
+
+
+def leave_one_out(kernel: Kernel, T: NDArray, targets: Array) -> tuple[float, float]:
+    """The smallest L over a path of ridges μ, and the ridge."""
+    K = kernel.matrix(T)[0]
+    values, vectors = np.linalg.eigh(K)
+    Y = targets - targets.mean(axis=0)
+    projected, squares = vectors.T @ Y, vectors**2
+    total = float((Y**2).sum()) or 1.0
+    tried = []
+    for ridge in 10.0 ** np.arange(-6, 1.01, 0.5):
+        shrunk = 1 / (np.maximum(values, 0) + ridge)
+        errors = vectors @ (shrunk[:, None] * projected) / (squares @ shrunk)[:, None]
+        tried.append((float((errors**2).sum()) / total, float(ridge)))
+    return min(tried)
+
+
+def _slope_of_matrix(C: Array, Y: Array, inner: NDArray | None) -> Array:
+    """∂L/∂C for C = K + μI; L is summed over ``inner`` rows only where these are given."""
+    P = _inverse(C)
+    own = np.diagonal(P).copy()
+    a = P @ Y
+    each = np.ones(len(Y)) if inner is None else inner.astype(np.float64)
+    U = each[:, None] * a / own[:, None] ** 2
+    v = each * (a**2).sum(axis=1) / own**3
+    half = (P * np.sqrt(v)).astype(np.float32)
+    G = (half @ half.T).astype(np.float64)
+    cross = (P @ U) @ a.T
+    G -= (cross + cross.T) / 2
+    total = float((each[:, None] * Y**2).sum()) or 1.0
+    return G * (2 / total)
+
+
+def _inverse(C: Array) -> Array:
+    """C⁻¹ of a positive definite C, which is overwritten."""
+    factor, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)
+    if failed:  # rounding: a ridge of 1e-4 beside a trace of n
+        raise np.linalg.LinAlgError("The kernel matrix is not positive definite.")
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    lower = np.tril(inverse)
+    return lower + np.tril(inverse, -1).T
+
+
+@dataclass
+class Adam:
+    """Steps of at most about ``rate``, slower towards the end."""
+
+    steps: int
+    rate: float
+    keep: tuple[float, float] = (0.8, 0.9)
+    taken: int = 0
+    mean: Array | float = 0.0
+    square: Array | float = 0.0
+
+    def change(self, slope: Array) -> Array:
+        first, second = self.keep
+        rate = self.rate * min(1.0, 2 * (self.steps - self.taken) / self.steps)
+        self.taken += 1
+        self.mean = first * self.mean + (1 - first) * slope
+        self.square = second * self.square + (1 - second) * slope**2
+        mean = self.mean / (1 - first**self.taken)
+        square = self.square / (1 - second**self.taken)
+        return rate * mean / np.sqrt(square + np.finfo(float).tiny)
+
+
+def _logs(at: Scales) -> Array:
+    return np.log(np.append(at.scales, at.ridge))
+
+
+def _scales(point: Array) -> Scales:
+    return Scales(np.exp(point[:-1]), None, float(np.exp(point[-1])))
+
+
+def _bounded(point: Array) -> Array:
+    return np.append(point[:-1], max(point[-1], np.log(LEAST_RIDGE)))
