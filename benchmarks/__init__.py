@@ -19,14 +19,17 @@ Slow, so only when named:
 ``adult``       stumps under four losses, beside linear machines, an exact kernel and LightGBM
 ``many``        20,000 functions within 12 GB: passes over the features instead of moments
 ``forest``      523,000 rows, 5,000 functions, scales learned for the columns; kept, anew, exact
+``bins``        random grids on the same rows, on Adult and CPU: error, time, growth; LightGBM
+``learned``     learned scales against equal ones on nine tables, and beside xRFM
 
 ``leverage`` stands apart: it prints what cross-validation does not see (``python -m
 benchmarks.leverage``).
 
-`harness` runs a race, `memory` and `machine` read the system, `data` makes and finds data, `report`
-turns results into text, `scales` learns scales of columns. A benchmark is a module with a ``name``,
-``run(quick) -> dict`` and ``text(result) -> str``, and ``slow = True`` if it is; `registry` lists
-them.
+`harness` runs a race, `memory` and `machine` read the system, `data` makes and finds data,
+`tabular` finds nine tables, `report` turns results into text, `scales` learns scales of columns for
+``many``. A benchmark is a module with a ``name``, ``run(quick) -> dict`` and ``text(result) ->
+str``, and ``slow = True`` if it is; `registry` lists them. ``bins`` and ``learned`` have figures as
+well: ``python -m benchmarks.bins DIR/bins.json`` draws those of a result, beside it.
 
 How to read the tables
 ----------------------

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy.io import loadmat
 from sklearn.datasets import load_svmlight_file, make_friedman1, make_hastie_10_2
 from sklearn.model_selection import train_test_split
 
@@ -117,17 +118,27 @@ def letter() -> Split:
     )
 
 
-def forest(most: int | None = None) -> Split:
+def forest(most: int | None = None, split: int = 0, seven: bool = False) -> Split:
     """Forest Cover, class 2 against the rest; all 581,012 rows, or the first ``most``.
 
-    Not in `SETS`: too large for most methods there.
+    ``split`` is the seed of the cut; with ``seven`` the classes are all that there are. Not in
+    `SETS`: too large for most methods there.
     """
     path = _file("covtype/covtype.csv.gz")
     rows = np.loadtxt(path, delimiter=",", skiprows=1, max_rows=most, dtype=np.float32)
-    parts = train_test_split(
-        rows[:, :-1], rows[:, -1] == 2, test_size=len(rows) // 10, random_state=0
-    )
+    classes = rows[:, -1].astype(np.int64)
+    y = classes if seven else classes == 2
+    parts = train_test_split(rows[:, :-1], y, test_size=len(rows) // 10, random_state=split)
     return Split("classification", *parts)
+
+
+def cpu() -> Split:
+    """The file that Rahimi and Recht used, with its own split; not in `SETS`."""
+    found = loadmat(_file("cpu/cpu.mat"))
+    # Columns are cases, stored sparse; targets are bytes, whose differences would wrap around.
+    X_train, X_test = (found[part].toarray().T for part in ("Xtrain", "Xtest"))
+    y_train, y_test = (found[part].ravel().astype(np.float64) for part in ("ytrain", "ytest"))
+    return Split("regression", X_train, X_test, y_train, y_test)
 
 
 SETS: dict[str, Callable[[], Split]] = {

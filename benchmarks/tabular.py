@@ -15,6 +15,12 @@ from sklearn.model_selection import train_test_split
 
 from .data import Split, _file
 
+# As the file of bike_hour calls them.
+BIKE_COLUMNS = (
+    *("season", "yr", "mnth", "hr", "holiday", "weekday"),
+    *("workingday", "weathersit", "temp", "atemp", "hum", "windspeed"),
+)
+
 
 def masked(name: str, split: int) -> Split:
     """A regression of the UCI GP collection: a column of its mask marks the test rows."""

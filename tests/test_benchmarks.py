@@ -127,6 +127,48 @@ def check_forest(result):
     assert len(result["bars"]) == 7
 
 
+def check_bins(result):
+    forest, adult, cpu = (result[part] for part in ("forest", "adult", "cpu"))
+    if "skipped" not in forest:
+        for one in forest["fits"]:
+            assert one["converged"]
+            assert one["error"] > 0
+            assert 0 < one["solve_seconds"] <= one["fit_seconds"]
+            assert one["whole_mb"] >= one["peak_mb"] >= 0
+        # The same solve at one alpha of those that were tried.
+        assert any(one["one_solve_seconds"] for one in forest["fits"])
+        assert {one["columns"] for one in forest["fits"] + forest["classes"]} == {54}
+        assert set(forest["growth"]["exponents"]) == {"rows", "grids"}
+        for series, fits in forest["growth"]["series"].items():
+            sizes = [one[series] for one in fits]
+            assert sizes == sorted(set(sizes))
+            assert all(one["fit_seconds"] > one["floor_seconds"] > 0 for one in fits)
+    for part in (adult, cpu):
+        if "skipped" not in part:
+            assert [one["scales"] for one in part["fits"]] == ["learn", "None"]
+            assert all(len(one["errors"]) == part["seeds"] for one in part["fits"])
+
+
+def check_learned(result):
+    for one in result["sets"]:
+        if "skipped" in one:
+            continue
+        fits = {(fit["family"], fit["scales"]): fit for fit in one["fits"]}
+        assert len(fits) == 5
+        for (family, scales), fit in fits.items():
+            assert fit["ratio"] == fit["error"] / fits[family, "None"]["error"]
+            if scales != "None":
+                assert len(fit["importances"]) == one["columns"]
+                assert math.isclose(sum(fit["importances"]), 1)
+        [trials], [chosen] = one["chosen"]["trials"], one["chosen"]["names"]
+        assert chosen == min(trials, key=lambda trial: trial["error"])["name"]
+        assert one["chosen"]["seconds"] >= sum(trial["seconds"] for trial in trials)
+        assert len(one["few"]["errors"]) == result["few_splits"]
+    assert len(result["synthetic"]) == 2
+    # Strong enough to be seen in a few hundred rows.
+    assert all(one["share"] > 0.5 for one in result["synthetic"])
+
+
 def check_fits(fits):
     for one in fits:
         assert one["converged"]
@@ -166,4 +208,6 @@ CHECKS = {
     "adult": check_adult,
     "many": check_many,
     "forest": check_forest,
+    "bins": check_bins,
+    "learned": check_learned,
 }

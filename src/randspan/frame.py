@@ -40,6 +40,8 @@ class Frame:
         R, where one was learned.
     importances : ndarray of shape (n_features,) or None
         The share of every column in the learned scales, where these were.
+    ridge : float or None
+        The alpha that went with them: where a search for alpha may begin.
     """
 
     centre: NDArray[np.float64] | None
@@ -50,6 +52,7 @@ class Frame:
     seed: int
     rotation: NDArray[np.float64] | None = None
     importances: NDArray[np.float64] | None = None
+    ridge: float | None = None
 
     @classmethod
     def read(
@@ -84,54 +87,8 @@ class Frame:
             check_n_components(n_components)
             n_components = int(n_components)
         seed = seed_from(random_state)
-        return cls.of(blocks, as_family(family), n_components, standardize, scales, None, seed)
-
-    @classmethod
-    def of(
-        cls,
-        blocks: Iterable,
-        family: Family,
-        n_components: Any,
-        standardize: bool,
-        scales,
-        rotation: NDArray[np.float64] | None,
-        seed: int,
-    ) -> Frame:
-        """`read`, of checked parameters, and with inputs that are turned."""
-        columns, reservoir = None, None
-        for block in blocks:
-            X, weights = block if isinstance(block, tuple) else (block, None)
-            values = as_rows(X).values
-            if columns is not None and values.shape[1] != len(columns.mean):
-                raise ValueError(
-                    f"A block has {values.shape[1]} columns, the first had {len(columns.mean)}."
-                )
-            if weights is not None:
-                weights = np.asarray(weights, dtype=np.float64)
-                if weights.shape != values.shape[:1] or not (weights >= 0).all():
-                    raise ValueError(
-                        "A block (X, sample_weight) needs one weight >= 0 for every row of X."
-                    )
-            if columns is None or reservoir is None:
-                wanted = 0 if n_components in (None, np.inf) else int(n_components)
-                columns = _Columns.none(values.shape[1])
-                reservoir = Reservoir(capacity(values.shape[1], wanted), seed)
-            if standardize:
-                columns = columns.plus(values, weights)
-            reservoir.add(values, weights)
-        if columns is None or reservoir is None:
-            raise ValueError("There are no rows to read the frame from.")
-        centre = scale = None
-        if standardize:
-            centre, scale = columns.mean, 1 / columns.deviation(reservoir.constant)
-        d = len(columns.mean)
-        if scales is not None:
-            factors = check_scales(scales, d)
-            scale = factors if scale is None else scale * factors
-        sample = reservoir.sample(centre, scale, rotation)
-        wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
-        family = family.resolve(sample, wanted, seed)
-        return cls(centre, scale, family, d, n_components, seed, rotation)
+        reading = Reading.of(blocks, n_components, seed)
+        return reading.frame(as_family(family), n_components, standardize, scales)
 
     def with_components(self, n_components: int) -> Frame:
         return replace(self, n_components=n_components)
@@ -157,6 +114,64 @@ class Frame:
     def same_as(self, other: Frame) -> bool:
         """Whether both frames lead to the same functions of the same x̃."""
         return _same(self, other)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one pass over the rows has left: enough for any frame."""
+
+    columns: _Columns
+    reservoir: Reservoir
+    seed: int
+
+    @classmethod
+    def of(cls, blocks: Iterable, n_components: Any, seed: int) -> Reading:
+        """Read blocks of X, or of (X, sample_weight)."""
+        columns, reservoir = None, None
+        for block in blocks:
+            X, weights = block if isinstance(block, tuple) else (block, None)
+            values = as_rows(X).values
+            if columns is not None and values.shape[1] != len(columns.mean):
+                raise ValueError(
+                    f"A block has {values.shape[1]} columns, the first had {len(columns.mean)}."
+                )
+            if weights is not None:
+                weights = np.asarray(weights, dtype=np.float64)
+                if weights.shape != values.shape[:1] or not (weights >= 0).all():
+                    raise ValueError(
+                        "A block (X, sample_weight) needs one weight >= 0 for every row of X."
+                    )
+            if columns is None or reservoir is None:
+                wanted = 0 if n_components in (None, np.inf) else int(n_components)
+                columns = _Columns.none(values.shape[1])
+                reservoir = Reservoir(capacity(values.shape[1], wanted), seed)
+            columns = columns.plus(values, weights)
+            reservoir.add(values, weights)
+        if columns is None or reservoir is None:
+            raise ValueError("There are no rows to read the frame from.")
+        return cls(columns, reservoir, seed)
+
+    def frame(
+        self,
+        family: Family,
+        n_components: Any,
+        standardize: bool,
+        scales=None,
+        rotation: NDArray[np.float64] | None = None,
+    ) -> Frame:
+        """A frame of these rows, scaled and turned."""
+        d = len(self.columns.mean)
+        centre = scale = None
+        if standardize:
+            centre = self.columns.mean
+            scale = 1 / self.columns.deviation(self.reservoir.constant)
+        if scales is not None:
+            factors = check_scales(scales, d)
+            scale = factors if scale is None else scale * factors
+        sample = self.reservoir.sample(centre, scale, rotation)
+        wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
+        family = family.resolve(sample, wanted, self.seed)
+        return Frame(centre, scale, family, d, n_components, self.seed, rotation)
 
 
 def as_family(family: Family | str) -> Family:

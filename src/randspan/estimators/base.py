@@ -24,7 +24,7 @@ from ..families import Family, Functions
 from ..families.base import check_choice, check_number
 from ..families.randomness import seed_from
 from ..families.rows import canonical
-from ..frame import Frame, as_family
+from ..frame import Frame, Reading, as_family
 from ..losses import Loss, Squared
 from ..moments import Factor, Moments
 from ..solvers import METHODS, LeastSquares, Solution
@@ -499,30 +499,24 @@ def read_frame(
 ) -> Frame:
     """The frame of all rows of X, by the parameters of an estimator."""
     scales, family = estimator.scales, as_family(estimator.family)
-    seed = seed_from(estimator.random_state)
-    if not isinstance(scales, str):
-        return _read(X, weights, family, n_components, estimator.standardize, scales, None, seed)
-    check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
-    if targets is None:
-        raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")
-
-    def read(family: Family, scales=None, rotation=None) -> Frame:
-        return _read(
-            X, weights, family, n_components, estimator.standardize, scales, rotation, seed
-        )
-
-    return scaling.learned(
-        family, read(family), read, X, targets, weights, scales == "rotate", settings
-    )
-
-
-def _read(X, weights, family, n_components, standardize, scales, rotation, seed) -> Frame:
-    step = 8192
+    step, standardize = 8192, estimator.standardize
     blocks = (
         (X[s : s + step], None if weights is None else weights[s : s + step])
         for s in range(0, X.shape[0], step)
     )
-    return Frame.of(blocks, family, n_components, standardize, scales, rotation, seed)
+    reading = Reading.of(blocks, n_components, seed_from(estimator.random_state))
+    if not isinstance(scales, str):
+        return reading.frame(family, n_components, standardize, scales)
+    check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
+    if targets is None:
+        raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")
+    plain = reading.frame(family, n_components, standardize)
+
+    def framed(family: Family, scales, rotation) -> Frame:
+        return reading.frame(family, n_components, standardize, scales, rotation)
+
+    turning = scales == "rotate"
+    return scaling.learned(family, plain, framed, X, targets, weights, turning, settings)
 
 
 def check_weights(sample_weight, X) -> NDArray[np.float64] | None:

@@ -26,7 +26,7 @@ from ..solvers import LeastSquares, Solution, spectrum
 from ..solvers.iterative import Solver
 from ..solvers.problem import Problem
 from ..tuning.alpha import by_gcv
-from ..tuning.heldout import by_heldout
+from ..tuning.heldout import by_heldout, folds, judge
 from . import iterating
 from .progress import Progress
 
@@ -95,7 +95,7 @@ def solve(state: Any, settings: Any) -> Solution:
 
 
 def heldout_error(state: Any, settings: Any) -> float:
-    """The squared error on rows held out, at the alpha that suits them best."""
+    """The squared error on rows held out, at the alpha that suits them best or was given."""
     rows = state.statistics.joined()
     [Y], [each] = rows.targets, rows.weights
     progress = Progress(False, len(rows), "")
@@ -105,8 +105,11 @@ def heldout_error(state: Any, settings: Any) -> float:
     if operator.trace == 0:
         return problem.objective(problem.zero) / float(each.sum()) / Y.shape[1]
     scale, seed = state.frame.ridge_scale, state.frame.seed
-    largest = iterating.largest_alpha(operator)
+    largest = iterating.largest_alpha(operator, state.frame.ridge)
     with cpu.blas_threads(1, 1):
+        if settings.alpha != "auto":
+            parts = folds(each, seed)
+            return judge(solver, problem, settings.alpha, scale, parts, [None] * len(parts)).error
         return by_heldout(solver, problem, scale, operator.trace, seed, largest=largest).error
 
 

@@ -125,7 +125,7 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
         if alpha == "auto" and operator.trace == 0:
             alpha = 1.0  # no function varies: every alpha gives the same constant
         elif alpha == "auto":
-            largest = largest_alpha(operator)
+            largest = largest_alpha(operator, state.frame.ridge)
             judged = heldout.by_heldout(
                 solver, problem, scale, operator.trace, state.frame.seed, progress.note, largest
             )
@@ -164,10 +164,13 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
     return state
 
 
-def largest_alpha(operator: Any) -> float:
+def largest_alpha(operator: Any, ridge: float | None) -> float:
     """Where a path of alphas begins, as a share of the trace."""
+    if not operator.coded:
+        return heldout.LARGEST
     # Cells have a kernel with k(x, x) = 1, beside which alpha is noise over signal.
-    return min(heldout.LARGEST, 10 / operator.shape[0]) if operator.coded else heldout.LARGEST
+    likely = 10.0 if ridge is None else min(10.0, 10 * ridge)
+    return min(heldout.LARGEST, likely / operator.shape[0])
 
 
 def warn_if_short(solution: Solution) -> None:

@@ -39,16 +39,17 @@ FARTHEST = 5
 def learned(
     family: Family,
     plain: Frame,
-    read: Callable[..., Frame],
+    framed: Callable[[Family, NDArray, NDArray | None], Frame],
     X,
     targets: fitting.Targets,
     weights: NDArray[np.float64] | None,
     turning: bool,
     settings: fitting.Settings,
 ) -> Frame:
-    """The frame with learned scales; ``read(family=…, scales=…, rotation=…)`` reads one.
+    """The frame with learned scales.
 
-    ``family`` is as the user gave it, ``plain`` the frame without scales.
+    ``family`` is as the user gave it, ``plain`` the frame without scales, and
+    ``framed(family, scales, rotation)`` makes one of the same rows.
     """
     if turning and not family.rotation_invariant:
         raise ValueError(
@@ -71,31 +72,30 @@ def learned(
     Y = (Y - seen.mean(axis=0)) / np.where(spread > 0, spread, 1)
     many = family.sparse and present >= MANY_ROWS and X.shape[1] <= MOST_ENTRIES // MANY_ROWS
     progress = Progress(settings.verbose, STEPS * (1 + turning + many), "randspan: scales")
-    trial = None if many else _Trial(plain, X, Y, weights, settings)
+    trial = _Trial(plain, X, Y, weights, settings, many)
     others = np.ones(X.shape[0], dtype=bool)
-    if trial is not None:
-        others[trial.apart] = False
+    others[trial.apart] = False
     found, variances = _descend(
         plain, X, Y, weights, np.flatnonzero(others), turning, many, settings, progress
     )
 
-    def framed(scales: Scales) -> Frame:
+    def frame_of(scales: Scales) -> Frame:
         factors = scales.scales
         stretch = plain.family.stretch
         if stretch is None:
             factors = factors * np.sqrt(len(factors) / (factors**2).sum())
         else:
             factors = factors / stretch
-        frame = read(
-            family=family.with_bandwidth_of(plain.family), scales=factors, rotation=scales.turn
-        )
-        return replace(frame, importances=scales.importances(variances))
+        frame = framed(family.with_bandwidth_of(plain.family), factors, scales.turn)
+        return replace(frame, importances=scales.importances(variances), ridge=scales.ridge)
 
-    if trial is None:  # judged at the density of all rows already
-        return framed(found[-1])
+    if many:  # compared with equal ones at the density of all rows already
+        trial.settings = replace(trial.settings, alpha=found[0].ridge)
+        return _widest(trial, frame_of, found[0], range(-1, 4))[1]
     best, frame = trial.error(plain), equal
     for scales in found:
-        error, candidate = _widest(trial, framed, scales, plain.family.stretch is not None)
+        free = range(-FARTHEST, FARTHEST + 1) if plain.family.stretch is not None else range(1)
+        error, candidate = _widest(trial, frame_of, scales, free)
         progress.note(f"randspan: held-out error {error:.4g}, equal scales {best:.4g}")
         if error < best:
             best, frame = error, candidate
@@ -111,37 +111,42 @@ def _descend(
     most = max(MOST_ENTRIES // X.shape[1], 1000)
     if len(present) > most:
         present = np.sort(rng.choice(present, most, replace=False))
-    rows = plain.rows(X[present], np.float32).dense
+    rows = np.empty((len(present), X.shape[1]), np.float32)
+    for s in range(0, len(present), 8192):
+        rows[s : s + 8192] = plain.rows(X[present[s : s + 8192]], np.float32).dense
     chances = None if weights is None else weights[present] / weights[present].sum()
     kernel = KERNELS[plain.family.nearest_kernel]
     n_jobs = settings.n_jobs
     with cpu.threads(cpu.n_threads(n_jobs), n_jobs, 1) as pool:
         learner = Learner(kernel, rows, Y[present], chances, rng, pool, progress)
-        found = [learner.descend(start(kernel, rows))]
+        # Few grids are quickly fitted, and less is spent on them.
+        steps = min(15 + (plain.n_components or STEPS), STEPS) if many else STEPS
+        found = [learner.descend(start(kernel, rows), steps // (1 + many))]
         if turning:
             found.append(learner.turn(found[0]))
         if many:
-            near, judges = learner.descend_nearby(found[0]), learner.judges()
-            equal = [start(kernel, rows).times(factor) for factor in (1, 4, 16)]
+            near, judges = learner.descend_nearby(found[0], steps), learner.judges()
+            equal = [start(kernel, rows).times(factor) for factor in (2, 10)]
             found = [min([near, *equal], key=lambda at: learner.error_nearby(at, judges))]
     return found, rows.var(axis=0, dtype=np.float64)
 
 
-def _widest(trial: _Trial, framed: Callable, scales: Scales, free: bool) -> tuple[float, Frame]:
-    """The common factor with the smallest error."""
+def _widest(
+    trial: _Trial, frame_of: Callable[[Scales], Frame], scales: Scales, free: range
+) -> tuple[float, Frame]:
+    """The common factor 2^(j/2), j in ``free``, with the smallest error, walking from 1."""
     tried: dict[int, tuple[float, Frame]] = {}
 
     def error(j: int) -> float:
         if j not in tried:
-            frame = framed(scales.times(2.0 ** (j / 2)))
+            frame = frame_of(scales.times(2.0 ** (j / 2)))
             tried[j] = trial.error(frame), frame
         return tried[j][0]
 
     best = 0
-    if free:
-        step = 1 if error(1) < error(0) else -1
-        while abs(best) < FARTHEST and error(best + step) < error(best):
-            best += step
+    step = 1 if 1 in free and error(1) < error(0) else -1
+    while best + step in free and error(best + step) < error(best):
+        best += step
     error(best)
     return tried[best]
 
@@ -153,7 +158,7 @@ def _taken(Y: NDArray[np.float64], rows: slice) -> NDArray[np.float64]:
 class _Trial:
     """The squared error of a family on rows held out, on as many rows as are quickly fitted."""
 
-    def __init__(self, plain: Frame, X, Y, weights, settings: fitting.Settings):
+    def __init__(self, plain: Frame, X, Y, weights, settings: fitting.Settings, many: bool):
         self.X, self.Y, self.weights = X, Y, weights
         self.settings = replace(
             settings,
@@ -171,7 +176,7 @@ class _Trial:
             self.k: Any = np.inf
             most = KERNEL_ROWS
         elif coded:
-            self.k = min(k or plain.family.default_components or GRIDS, GRIDS)
+            self.k = min(k or plain.family.default_components or GRIDS, GRIDS // (1 + many))
             most = CODES // self.k
         else:
             self.k, most = min(k or FUNCTIONS // 2, FUNCTIONS), ROWS

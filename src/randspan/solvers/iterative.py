@@ -25,7 +25,7 @@ FINE = 1e-6
 FEW_KINKS = 3000
 # The share of the objective that conjugate gradients may leave: with many rows predictions change
 # by far less than they differ from those of another draw, with few it costs nothing to go on.
-ACCURACY, EXACT, FEW_ROWS = 1e-5, 1e-12, 10_000
+ACCURACY, EXACT, FEW_ROWS = 1e-4, 1e-12, 10_000
 
 
 @dataclass
@@ -120,8 +120,9 @@ class Solver:
 
     def _conjugate(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
         dense = self._change if problem.operator.n_dense else None  # type: ignore[attr-defined]
-        few = self.operator.shape[0] <= FEW_ROWS
-        accuracy = (EXACT if few else ACCURACY) if tolerance <= FINE else 0.0
+        accuracy = EXACT if self.operator.shape[0] <= FEW_ROWS else ACCURACY
+        if tolerance > FINE:
+            accuracy = 5 * ACCURACY  # enough to rank ridges
         return conjugate.minimise(problem, start, tolerance, dense, damping, accuracy)
 
     def _lbfgs(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:

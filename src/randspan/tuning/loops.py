@@ -8,17 +8,20 @@ from ..families.loops import compiled
 
 
 @compiled
-def laplacian(T, out):
-    """out[i, j] = exp(-‖t_i - t_j‖₁)."""
-    n, d = T.shape
+def laplacian(columns, out):
+    """out[i, j] = exp(-‖t_i - t_j‖₁), ``columns[m, i]`` being entry m of t_i."""
+    d, n = columns.shape
     for i in range(n):
+        row = out[i, :i]
+        row[:] = 0
+        for m in range(d):
+            own = columns[m, i]
+            for j in range(i):
+                row[j] += abs(own - columns[m, j])
         out[i, i] = 1
         for j in range(i):
-            total = T.dtype.type(0)
-            for m in range(d):
-                total += abs(T[i, m] - T[j, m])
-            out[i, j] = np.exp(-total)
-            out[j, i] = out[i, j]
+            row[j] = np.exp(-row[j])
+            out[j, i] = row[j]
 
 
 @compiled
@@ -38,10 +41,15 @@ def laplacian_slopes(T, W, out):
 
 
 @compiled
-def distances(rows, centre, gamma, out):
-    """out[i] = Σ_m γ_m |x_im - c_m|."""
-    for i in range(rows.shape[0]):
-        total = rows.dtype.type(0)
-        for m in range(rows.shape[1]):
-            total += gamma[m] * abs(rows[i, m] - centre[m])
-        out[i] = total
+def distances(columns, centres, gamma, out):
+    """out[c, i] = Σ_m γ_m |x_im - centres[c, m]|, ``columns[m, i]`` being x_im."""
+    d, n = columns.shape
+    for start in range(0, n, 2048):  # a stretch of all columns stays in the cache
+        stop = min(start + 2048, n)
+        for c in range(centres.shape[0]):
+            row = out[c, start:stop]
+            row[:] = 0
+            for m in range(d):
+                weight, own = gamma[m], centres[c, m]
+                for i in range(stop - start):
+                    row[i] += weight * abs(columns[m, start + i] - own)

@@ -3,7 +3,7 @@
 A kernel k(x̃, x̃') of scaled rows x̃ = s∘x (or x̃ = E'(s∘x), a full matrix) is judged by the
 leave-one-out error of kernel ridge regression,
 
-    L(s, μ) = Σ_i e_i² / Σ_i y_i²,   e_i = a_i/P_ii,   a = Py,   P = (K + μI)⁻¹,
+    L(s, μ) = (1/n) Σ_i e_i²,   e_i = a_i/P_ii,   a = Py,   P = (K + μI)⁻¹,
 
 which has an exact gradient: with u_i = a_i/P_ii² and v_i = a_i²/P_ii³,
 
@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +42,9 @@ RATE, TURNING_RATE, TURN_RATE = 0.2, 0.1, 0.03
 LEAST_RIDGE = 1e-4
 # Neighbourhoods: from so many rows on, how large, judged by how many, and how many a step.
 MANY_ROWS = 100_000
-NEIGHBOURS, INNERMOST, CENTRES = 800, 100, 6
+NEIGHBOURS, INNERMOST, CENTRES = 600, 100, 6
 # Neighbourhoods in which scales are compared.
-JUDGES = 12
+JUDGES = 8
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Laplacian(Kernel):
         from . import loops
 
         K = np.empty((len(T), len(T)), T.dtype)
-        loops.laplacian(T, K)
+        loops.laplacian(np.ascontiguousarray(T.T), K)
         return K.astype(np.float64), K
 
     def slopes(self, T, known, G):
@@ -211,11 +212,11 @@ class Learner:
             here = _scales(point)
             centres = self._draw(CENTRES)
 
-            def slope(centre: int, here: Scales = here) -> Array:
-                near = self._nearest(here.scales, centre)
+            def slope(near: NDArray[np.intp], here: Scales = here) -> Array:
                 return self._judge(here, self.rows[near], self.targets[near], inner)[0]
 
-            point = _bounded(point - pace.change(self._mean(slope, centres)))
+            nearest = self._nearest(here.scales, centres)
+            point = _bounded(point - pace.change(self._mean(slope, nearest)))
             self.progress(1)
         return _scales(point)
 
@@ -223,28 +224,41 @@ class Learner:
         """L in neighbourhoods of some rows."""
         inner = np.arange(NEIGHBOURS) < INNERMOST
 
-        def error(centre: int) -> float:
-            near = self._nearest(at.scales, centre)
+        def error(near: NDArray[np.intp]) -> float:
             K = self.kernel.matrix(self.rows[near] * at.scales.astype(np.float32))[0]
             K.flat[:: len(K) + 1] += at.ridge
             Y = self.targets[near] - self.targets[near].mean(axis=0)
             P = _inverse(K)
             return float((((P @ Y)[inner] / np.diagonal(P)[inner, None]) ** 2).mean())
 
-        return float(np.mean(self.pool(error, list(centres))))
+        return float(np.mean(self.pool(error, self._nearest(at.scales, centres))))
 
     def judges(self) -> NDArray[np.intp]:
         """Rows whose neighbourhoods scales are compared in."""
         return self._draw(JUDGES)
 
-    def _nearest(self, scales: Array, centre: int) -> NDArray[np.intp]:
-        """The rows nearest to one of them, nearest first."""
+    def _nearest(self, scales: Array, centres: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """For some rows the rows that are nearest to each, nearest first."""
         from . import loops
 
-        away = np.empty(len(self.rows), np.float32)
-        loops.distances(self.rows, self.rows[centre], scales.astype(np.float32), away)
-        near = np.argpartition(away, NEIGHBOURS)[:NEIGHBOURS]
-        return near[np.argsort(away[near], kind="stable")]
+        away = np.empty((len(centres), len(self.rows)), np.float32)
+        at, gamma = self.rows[centres], scales.astype(np.float32)
+        step = 2**16
+
+        def measure(start: int) -> None:
+            stretch = slice(start, start + step)
+            loops.distances(self._columns[:, stretch], at, gamma, away[:, stretch])
+
+        def nearest(row: NDArray[np.float32]) -> NDArray[np.intp]:
+            near = np.argpartition(row, NEIGHBOURS)[:NEIGHBOURS]
+            return near[np.argsort(row[near], kind="stable")]
+
+        self.pool(measure, list(range(0, len(self.rows), step)))
+        return self.pool(nearest, list(away))
+
+    @cached_property
+    def _columns(self) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.rows.T)
 
     def _batches(self) -> list[tuple[NDArray, Array]]:
         n = len(self.rows)
@@ -304,8 +318,7 @@ def _slope_of_matrix(C: Array, Y: Array, inner: NDArray | None) -> Array:
     G = (half @ half.T).astype(np.float64)
     cross = (P @ U) @ a.T
     G -= (cross + cross.T) / 2
-    total = float((each[:, None] * Y**2).sum()) or 1.0
-    return G * (2 / total)
+    return G * (2 / float(each.sum()))
 
 
 def _inverse(C: Array) -> Array:

@@ -1,0 +1,459 @@
+"""Random binning with learned scales: Forest Cover, Adult and the CPU set, beside LightGBM.
+
+Forest Cover has 522,911 rows to train, class 2 against the rest. A fit begins with raw X: scales of
+the columns, codes, the choice of alpha and the solve are all part of its time. Beside its seconds
+stand those that the solver spent, choice of alpha included, and those of one more solve with the
+same frame at the alpha that was found. LightGBM has the same splits. The curve of error against
+seconds runs over the number of grids, and for LightGBM over three sizes of its model.
+
+Growth is measured without learning and at one alpha, so that a fit is codes and one solve; times
+are the best of several fits. The floor beside it is what no solve avoids: every step of the solver
+gathers from cells and adds up into cells, which reads all codes twice. It is timed by numpy's
+maximum of the same codes, on one thread.
+
+Every fit on Forest Cover has a process of its own, so that its peak is its own: ``python -m
+benchmarks.bins`` with the settings as JSON. ``python -m benchmarks.bins DIR/bins.json`` draws the
+figures of a result, beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+
+import randspan as rs
+
+from . import report
+from .data import ERRORS, Missing, Split, a9a, cpu, forest
+from .harness import WARM_ROWS, apart, measure, solved
+
+name = "bins"
+slow = True
+
+GRIDS, MANY_GRIDS = 50, 200
+CURVE = (10, 25, GRIDS, 100, MANY_GRIDS)
+SHARES = (1 / 8, 1 / 4, 1 / 2, 1)
+GROWING = (25, 50, 100, 200)
+# Trees and leaves of LightGBM; its defaults first.
+TREES = ((100, 31), (500, 127), (2_000, 255))
+ALPHA = 0.1
+WRONG = ERRORS["classification"]
+
+
+def run(quick: bool) -> dict[str, Any]:
+    parts = {"forest": _on_forest, "adult": _on_adult, "cpu": _on_cpu}
+    result: dict[str, Any] = {"bars": []}
+    for what, part in parts.items():
+        try:
+            found = part(quick)
+        except Missing as missing:
+            result[what] = {"skipped": str(missing)}
+            continue
+        result["bars"] += found.pop("bars")
+        result[what] = found
+    result["absent"] = {} if find_spec("lightgbm") else {"LightGBM": "not installed"}
+    return result
+
+
+def text(result: dict[str, Any]) -> str:
+    texts = {"forest": _forest_text, "adult": _adult_text, "cpu": _cpu_text}
+    parts = [
+        f"{what}: SKIPPED, {result[what]['skipped']}"
+        if "skipped" in result[what]
+        else written(result[what])
+        for what, written in texts.items()
+    ]
+    parts += [f"{who}: SKIPPED, {why}" for who, why in result["absent"].items()]
+    return "\n\n".join([*parts, report.bars(result["bars"])])
+
+
+def figures(result: dict[str, Any], folder: Path) -> list[Path]:
+    """Error against seconds, and seconds against rows and grids; the files that were written."""
+    from matplotlib.figure import Figure
+
+    found = result["forest"]
+    if "skipped" in found:
+        return []
+    curve = Figure(figsize=(6, 4), layout="constrained")
+    axes = curve.subplots()
+    ours = sorted((one for one in found["fits"] if one["split"] == 0), key=lambda one: one["grids"])
+    for label, fits, remark in (
+        ("randspan, P grids", ours, lambda one: f"P = {one['grids']}"),
+        ("LightGBM", found["trees"], lambda one: f"{one['trees']:,} × {one['leaves']}"),
+    ):
+        if not fits:
+            continue
+        seconds = [one["fit_seconds"] for one in fits]
+        axes.plot(seconds, [one["error"] for one in fits], "o-", label=label)
+        for one, x in zip(fits, seconds, strict=True):
+            place = {"textcoords": "offset points", "xytext": (5, 5), "fontsize": 8}
+            axes.annotate(remark(one), (x, one["error"]), **place)
+    axes.margins(0.15)
+    axes.set(xscale="log", xlabel="fit seconds", ylabel=f"test error, {WRONG}")
+    axes.set_title(f"Forest Cover, {found['rows']:,} rows to train")
+    axes.legend()
+
+    growth = Figure(figsize=(9, 4), layout="constrained")
+    panels = growth.subplots(1, 2)
+    for axes, (what, fits) in zip(panels, found["growth"]["series"].items(), strict=True):
+        sizes = np.array([one[what] for one in fits], dtype=float)
+        seconds = np.array([one["fit_seconds"] for one in fits])
+        slope, height = np.polyfit(np.log(sizes), np.log(seconds), 1)
+        axes.loglog(sizes, seconds, "o", label="fit")
+        axes.loglog(sizes, np.exp(height) * sizes**slope, label=f"exponent {slope:.2f}")
+        axes.loglog(sizes, [one["floor_seconds"] for one in fits], "s:", label="floor of the solve")
+        axes.set(xlabel=what, ylabel="seconds")
+        axes.legend()
+    return _saved({"bins_curve.png": curve, "bins_growth.png": growth}, folder)
+
+
+# -- Forest Cover ----------------------------------------------------------------------------------
+
+
+def _on_forest(quick: bool) -> dict[str, Any]:
+    most = 3_333 if quick else None
+    # Two numbers of grids on every split, the others on the first.
+    few, many, curve = (4, 8, (4, 8)) if quick else (GRIDS, MANY_GRIDS, CURVE)
+    splits = range(1) if quick else range(3)
+    forest(100)  # Missing is said here, not by a process
+    fits = [_ours(most, split, few, again=True) for split in splits]
+    fits += [_ours(most, split, many) for split in splits]
+    fits += [_ours(most, 0, grids) for grids in curve if grids not in (few, many)]
+    boosted = find_spec("lightgbm") is not None
+    sizes = ((4, 7), (8, 15), (16, 15)) if quick else TREES
+    threads = 1 if quick else 2
+    trees = [_trees(most, False, *size, threads) for size in sizes if boosted]
+    classes = [{"name": f"randspan, P = {few}", **_ours(most, 0, few, seven=True)}]
+    for size in sizes[:2] if boosted else ():
+        classes.append(_trees(most, True, *size, threads))
+    shape = {what: fits[0][what] for what in ("rows", "columns", "test_rows")}
+    growth = _growth(most, quick)
+    return {
+        **shape,
+        "fits": fits,
+        "trees": trees,
+        "classes": classes,
+        "growth": growth,
+        "bars": _forest_bars(fits, few, many, trees, growth),
+    }
+
+
+def _forest_bars(fits, few: int, many: int, trees, growth) -> list[dict[str, Any]]:
+    at = {grids: [one for one in fits if one["grids"] == grids] for grids in (few, many)}
+    first = [one for one in fits if one["split"] == 0]
+
+    def error(grids: int) -> float:
+        return mean(one["error"] for one in at[grids])
+
+    def largest(what: str) -> float:
+        return max(one[what] for one in at[few])
+
+    def ahead(of: dict[str, Any]) -> int:
+        return sum(
+            one["error"] < of["error"] and one["fit_seconds"] < of["fit_seconds"] for one in first
+        )
+
+    forest_ = "Forest Cover, P = "
+    return [
+        report.bar(f"{forest_}{few}: mean test error, %", error(few), "<=", 2.2),
+        report.bar(f"{forest_}{few}: fit seconds", largest("fit_seconds"), "<", 60),
+        report.bar(f"{forest_}{few}: one solve, s", largest("one_solve_seconds"), "<", 20),
+        report.bar(f"{forest_}{few}: peak beyond X, MB", largest("peak_mb"), "<", 2_000),
+        report.bar(f"{forest_}{many}: mean test error, %", error(many), "<=", 1.9),
+        *(
+            report.bar(f"values of P better and faster than {one['name']}", ahead(one), ">=", 1)
+            for one in trees[1:]
+        ),
+        *(
+            report.bar(f"exponent of time in {what}", value, "<=", 1.15)
+            for what, value in growth["exponents"].items()
+        ),
+    ]
+
+
+def _growth(most: int | None, quick: bool) -> dict[str, Any]:
+    # More rows than elsewhere: very few are solved for without codes.
+    most, shares, grids = (8_888, (1 / 2, 1), (2, 4)) if quick else (most, SHARES, GROWING)
+    middle = grids[1]
+    # Each once: one of them is in both series.
+    sizes = dict.fromkeys([(s, middle) for s in shares] + [(1 / 2, each) for each in grids])
+    found = {
+        size: apart(__name__, "growing", {"most": most, "share": size[0], "grids": size[1]})
+        for size in sizes
+    }
+    series = {
+        "rows": [found[share, middle] for share in shares],
+        "grids": [found[1 / 2, each] for each in grids],
+    }
+
+    def exponent(what: str) -> float:
+        logarithms = [np.log([one[key] for one in series[what]]) for key in (what, "fit_seconds")]
+        return float(np.polyfit(*logarithms, 1)[0])
+
+    return {
+        "alpha": ALPHA,
+        "series": series,
+        "exponents": {what: exponent(what) for what in series},
+    }
+
+
+def _ours(most: int | None, split: int, grids: int, **more: Any) -> dict[str, Any]:
+    return apart(__name__, "ours", {"most": most, "split": split, "grids": grids, **more})
+
+
+def _trees(most: int | None, seven: bool, trees: int, leaves: int, threads: int) -> dict[str, Any]:
+    settings = {"most": most, "seven": seven, "trees": trees, "leaves": leaves, "threads": threads}
+    found = apart(__name__, "boosted", settings)
+    default = ", its defaults" if (trees, leaves) == TREES[0] else ""
+    return {"name": f"LightGBM, {trees:,} trees × {leaves} leaves{default}", **found}
+
+
+def _forest_text(found: dict[str, Any]) -> str:
+    fits = [
+        (
+            str(one["grids"]),
+            str(one["split"]),
+            f"{one['error']:.2f}",
+            report.number(one["fit_seconds"]),
+            report.number(one["solve_seconds"]),
+            report.number(one["one_solve_seconds"]),
+            report.number(one["predict_seconds"]),
+            report.number(one["peak_mb"]),
+            report.number(one["alpha"]),
+            one["solver"],
+            str(one["iterations"]),
+            f"{one['residual']:.1e}",
+        )
+        for one in found["fits"]
+    ]
+    header = (
+        *("P", "split", WRONG, "fit s", "solve s", "one solve s", "predict s", "peak MB"),
+        *("alpha", "solver", "iterations", "residual"),
+    )
+
+    def others(fits: list[dict[str, Any]]) -> str:
+        rows = [
+            (
+                one["name"],
+                f"{one['error']:.2f}",
+                report.number(one["fit_seconds"]),
+                report.number(one["predict_seconds"]),
+                report.number(one["peak_mb"]),
+            )
+            for one in fits
+        ]
+        return report.table(("", WRONG, "fit s", "predict s", "peak MB"), rows)
+
+    parts = [
+        f"Forest Cover, class 2 against the rest: {found['rows']:,} rows × {found['columns']} "
+        f"columns, {found['test_rows']:,} test rows; scales learned",
+        report.table(header, fits),
+        *([others(found["trees"])] if found["trees"] else []),
+        "All classes, split 0",
+        others(found["classes"]),
+    ]
+    growth = found["growth"]
+    for what, fits in growth["series"].items():
+        rows = [
+            (
+                f"{one['rows']:,}",
+                str(one["grids"]),
+                report.number(one["fit_seconds"]),
+                report.number(one["solve_seconds"]),
+                str(one["iterations"]),
+                report.number(one["floor_seconds"]),
+            )
+            for one in fits
+        ]
+        parts += [
+            f"More {what}, alpha {growth['alpha']}, scales not learned: seconds ∝ {what}^"
+            f"{growth['exponents'][what]:.2f}; floor: all codes read twice for every iteration",
+            report.table(("rows", "P", "fit s", "solve s", "iterations", "floor s"), rows),
+        ]
+    return "\n\n".join(parts)
+
+
+# -- Adult and CPU ---------------------------------------------------------------------------------
+
+
+def _on_adult(quick: bool) -> dict[str, Any]:
+    split, grids, seeds = a9a(), *((8, 1) if quick else (30, 5))
+    if quick:
+        split = split.thinned(400)
+    found = _with_seeds(split, grids, seeds, lambda error: error)
+    learned = found["fits"][0]["error"]
+    return {**found, "bars": [report.bar("Adult: mean test error, %", learned, "<=", 15.3)]}
+
+
+def _on_cpu(quick: bool) -> dict[str, Any]:
+    split, grids, seeds = cpu(), *((8, 1) if quick else (350, 3))
+    if quick:
+        split = split.thinned(400)
+    size = float(np.sqrt(np.mean(split.y_test**2)))
+    found = _with_seeds(split, grids, seeds, lambda error: 100 * error / size)
+    learned = found["fits"][0]["error"]
+    return {**found, "bars": [report.bar("CPU: mean test error, %", learned, "<=", 5.3)]}
+
+
+def _with_seeds(
+    split: Split, grids: int, seeds: int, judged: Callable[[float], float]
+) -> dict[str, Any]:
+    """Fits with scales learned and without, seed by seed, in turns."""
+    model = rs.SpanRegressor if split.task == "regression" else rs.SpanClassifier
+    ways: dict[str, list[dict[str, Any]]] = {"learn": [], "None": []}
+    for seed in range(seeds):
+        for way, fits in ways.items():
+            scales = None if way == "None" else way
+            fitted = model(rs.Bins(), grids, scales=scales, random_state=seed)
+            fits.append({**measure(fitted, split), **solved(fitted)})
+    summaries = []
+    for way, fits in ways.items():
+        errors = [judged(one["error"]) for one in fits]
+        summaries.append(
+            {
+                "scales": way,
+                "error": mean(errors),
+                "error_spread": stdev(errors) if seeds > 1 else None,
+                "errors": errors,
+                **{what: mean(one[what] for one in fits) for what in ("fit_seconds", "peak_mb")},
+                "alphas": [one["alpha"] for one in fits],
+            }
+        )
+    rows, columns = split.X_train.shape
+    shape = {"rows": rows, "columns": columns, "test_rows": len(split.X_test)}
+    return {**shape, "grids": grids, "seeds": seeds, "fits": summaries}
+
+
+def _adult_text(found: dict[str, Any]) -> str:
+    return _seeds_text("Adult", WRONG, found)
+
+
+def _cpu_text(found: dict[str, Any]) -> str:
+    return _seeds_text("CPU", "‖ŷ-y‖/‖y‖, %", found)
+
+
+def _seeds_text(title: str, error: str, found: dict[str, Any]) -> str:
+    rows = [
+        (
+            one["scales"],
+            f"{one['error']:.2f}",
+            report.number(one["error_spread"]),
+            report.number(one["fit_seconds"]),
+            report.number(one["peak_mb"]),
+        )
+        for one in found["fits"]
+    ]
+    return "\n\n".join(
+        [
+            f"{title}: {found['rows']:,} rows × {found['columns']} columns, "
+            f"{found['test_rows']:,} test rows, P = {found['grids']}; means of {found['seeds']} "
+            "seed(s)",
+            report.table(("scales", error, "±", "fit s", "peak MB"), rows),
+        ]
+    )
+
+
+# -- one fit, in this process ----------------------------------------------------------------------
+
+
+def ours(
+    most: int | None, split: int, grids: int, seven: bool = False, again: bool = False
+) -> dict[str, Any]:
+    """One fit from raw X on; ``again``: then one solve with its frame and its alpha."""
+    data = forest(most, split, seven)
+    _warm_up(data, "learn")
+    model = rs.SpanClassifier(rs.Bins(), grids, scales="learn", random_state=0)
+    found = {**measure(model, data), **solved(model)}
+    one_solve = None
+    if again:
+        same = {"frame": model.frame_, "alpha": model.alpha_}
+        second = rs.SpanClassifier(rs.Bins(), grids, **same).fit(data.X_train, data.y_train)
+        one_solve = float(second.solution_.seconds)
+    seconds = {"solve_seconds": float(model.solution_.seconds), "one_solve_seconds": one_solve}
+    return {"grids": grids, "split": split, **_shape(data), **found, **seconds}
+
+
+def boosted(most: int | None, seven: bool, trees: int, leaves: int, threads: int) -> dict[str, Any]:
+    """One fit of LightGBM on the first split."""
+    from lightgbm import LGBMClassifier
+
+    data = forest(most, seven=seven)
+
+    def build(n_estimators: int) -> Any:
+        options = {"num_leaves": leaves, "n_jobs": threads, "verbose": -1}
+        return LGBMClassifier(n_estimators=n_estimators, **options)
+
+    few = data.head(WARM_ROWS)
+    build(2).fit(few.X_train, few.y_train)
+    return {"trees": trees, "leaves": leaves, **_shape(data), **measure(build(trees), data)}
+
+
+def growing(most: int | None, share: float, grids: int, repetitions: int = 3) -> dict[str, Any]:
+    """Fits of a share of the rows at one alpha, scales not learned, and their floor."""
+    data = forest(most)
+    _warm_up(data, None)
+    rows = round(share * len(data.X_train))
+    X, y = data.X_train[:rows], data.y_train[:rows]
+    del data
+    seconds, solving = [], []
+    for _ in range(repetitions):
+        model = rs.SpanClassifier(rs.Bins(), grids, alpha=ALPHA, random_state=0)
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds.append(time.perf_counter() - start)
+        solving.append(float(model.solution_.seconds))
+    iterations = int(model.solution_.iterations)
+    # numpy's maximum reads at the speed of memory; its sum would convert to 64 bits on the way.
+    codes = model.functions_.codes(model.frame_.rows(X, np.float32))
+    reading = []
+    for _ in range(3):
+        start = time.perf_counter()
+        codes.max()
+        reading.append(time.perf_counter() - start)
+    return {
+        "rows": rows,
+        "grids": grids,
+        "fit_seconds": min(seconds),
+        "fit_seconds_all": seconds,
+        "solve_seconds": min(solving),
+        "iterations": iterations,
+        "pass_floor_seconds": 2 * min(reading),
+        "floor_seconds": 2 * min(reading) * iterations,
+    }
+
+
+def _warm_up(data: Split, scales: str | None) -> None:
+    # Learning from as many rows as elsewhere would take seconds.
+    few = data.head(WARM_ROWS // 5)
+    model = rs.SpanClassifier(rs.Bins(), 2, scales=scales, random_state=0)
+    model.fit(few.X_train, few.y_train).predict(few.X_test)
+
+
+def _shape(data: Split) -> dict[str, int]:
+    rows, columns = data.X_train.shape
+    return {"rows": rows, "columns": columns, "test_rows": len(data.X_test)}
+
+
+def _saved(drawn: dict[str, Any], folder: Path) -> list[Path]:
+    paths = []
+    for file, figure in drawn.items():
+        paths.append(folder / file)
+        figure.savefig(paths[-1], dpi=150)
+    return paths
+
+
+if __name__ == "__main__":
+    if sys.argv[1].endswith(".json"):
+        path = Path(sys.argv[1])
+        print(*figures(json.loads(path.read_text())["result"], path.parent), sep="\n")
+    else:
+        what, settings = json.loads(sys.argv[1])
+        print(json.dumps({"ours": ours, "boosted": boosted, "growing": growing}[what](**settings)))
