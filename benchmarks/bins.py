@@ -39,7 +39,7 @@ name = "bins"
 slow = True
 
 GRIDS, MANY_GRIDS = 50, 200
-CURVE = (10, 25, GRIDS, 100, MANY_GRIDS)
+CURVE = (5, 10, 25, GRIDS, 100, MANY_GRIDS)
 SHARES = (1 / 8, 1 / 4, 1 / 2, 1)
 GROWING = (25, 50, 100, 200)
 # Trees and leaves of LightGBM; its defaults first.

@@ -7,6 +7,7 @@ the repository. None is downloaded here; a set that is not found is `Missing`, a
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -124,12 +125,23 @@ def forest(most: int | None = None, split: int = 0, seven: bool = False) -> Spli
     ``split`` is the seed of the cut; with ``seven`` the classes are all that there are. Not in
     `SETS`: too large for most methods there.
     """
-    path = _file("covtype/covtype.csv.gz")
-    rows = np.loadtxt(path, delimiter=",", skiprows=1, max_rows=most, dtype=np.float32)
+    rows = _covtype(most)
     classes = rows[:, -1].astype(np.int64)
     y = classes if seven else classes == 2
     parts = train_test_split(rows[:, :-1], y, test_size=len(rows) // 10, random_state=split)
     return Split("classification", *parts)
+
+
+def _covtype(most: int | None) -> np.ndarray:
+    """The rows of the file; all of them are kept in binary form for the next process."""
+    path = Path(_file("covtype/covtype.csv.gz"))
+    kept = Path(tempfile.gettempdir()) / f"randspan-covtype-{path.stat().st_mtime_ns}.npy"
+    if most is None and kept.exists():
+        return np.load(kept)
+    rows = np.loadtxt(path, delimiter=",", skiprows=1, max_rows=most, dtype=np.float32)
+    if most is None:
+        np.save(kept, rows)
+    return rows
 
 
 def cpu() -> Split:

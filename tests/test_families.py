@@ -80,7 +80,13 @@ def test_facts():
     assert rs.Fourier().rotation_invariant
     assert not rs.Fourier("laplacian").rotation_invariant
     assert not rs.Stumps().differentiable
-    assert not any(f.uses_target or f.sparse for f in FAMILIES.values())
+    assert not any(f.uses_target for f in FAMILIES.values())
+    assert {name for name, f in FAMILIES.items() if f.sparse} == {
+        "bins",
+        "bins-hat",
+        "bins-law",
+        "hybrid",
+    }
 
 
 def test_fourier_columns_are_the_formula(rng):
