@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 from . import machine, report
@@ -38,6 +39,9 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"\n=== {name} ({seconds:.0f} s{quick}) ===\n")
         print(BENCHMARKS[name].text(result))
         print(f"\n-> {path}", flush=True)
+        if find_spec("matplotlib") and hasattr(BENCHMARKS[name], "figures"):
+            for figure in BENCHMARKS[name].figures(result, options.out):
+                print(f"-> {figure}", flush=True)
 
 
 if __name__ == "__main__":

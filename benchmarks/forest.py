@@ -21,7 +21,7 @@ import numpy as np
 
 import randspan as rs
 
-from . import report, scales
+from . import report
 from .data import ERRORS, Missing, Split, forest
 from .harness import apart, measure, solved
 
@@ -31,12 +31,6 @@ slow = True
 KEPT, ANEW, EXACT = "features kept", "features anew in every pass", "exact solve"
 ONE_GAMMA = "one γ for all columns, features kept"
 KERNEL = "matern52"
-# Not for this module: `many` learns its scales by `scales`, and takes its quick form from here.
-QUICK = {
-    "steps": 3,
-    "descent": scales.Size(1_000, 500, 32),
-    "comparison": scales.Size(1_000, 500, 64),
-}
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -46,14 +40,14 @@ def run(quick: bool) -> dict[str, Any]:
         split = forest(most)
     except Missing as missing:
         return {"functions": k, "skipped": str(missing)}
-    learned = _learned(split, 64 if quick else 1_000)
+    learned = learned_scales(split, 64 if quick else 1_000)
     shape = {"rows": len(split.X_train), "test_rows": len(split.X_test)}
     del split
 
     def fit(name: str, **settings: Any) -> dict[str, Any]:
         return {"name": name, **apart(__name__, most, {"n_components": k, **settings})}
 
-    ours = {"kernel": KERNEL, "gamma": learned["gamma"], "scales": learned["values"]}
+    ours = {"kernel": KERNEL, "gamma": learned["gamma"], "scales": learned["scales"]}
     plain = {"kernel": KERNEL, "gamma": "median"}
     kept = fit(KEPT, memory="14GB", alpha="auto", **ours)
     alpha = kept["alpha"]
@@ -68,7 +62,7 @@ def run(quick: bool) -> dict[str, Any]:
 
     return {
         **shape,
-        "columns": len(learned["values"]),
+        "columns": len(learned["scales"]),
         "functions": k,
         "scales": learned,
         "fits": fits,
@@ -132,7 +126,7 @@ def text(result: dict[str, Any]) -> str:
     )
 
 
-def _learned(split: Split, functions: int) -> dict[str, Any]:
+def learned_scales(split: Split, functions: int) -> dict[str, Any]:
     """Scales of standardised columns, and γ, for processes that read the columns themselves."""
     family = rs.Fourier(KERNEL)
     start = time.perf_counter()
@@ -144,7 +138,7 @@ def _learned(split: Split, functions: int) -> dict[str, Any]:
     return {
         "kernel": KERNEL,
         "gamma": float(frame.family.gamma),
-        "values": (frame.scale * deviations).tolist(),
+        "scales": (frame.scale * deviations).tolist(),
         "importances": model.feature_importances_.tolist(),
         "functions": functions,
         "seconds": seconds,

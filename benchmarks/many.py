@@ -2,7 +2,7 @@
 
 The sums of the exact solve cost nk² operations and the factor another k³/3, in matrices of k²
 numbers; passes over the features cost 4nk each, and a sketch keeps them few. Two sets: a generated
-regression, and as many rows of Forest Cover with scales learned for its columns (`scales`). Each is
+regression, and as many rows of Forest Cover with scales learned for its columns. Each is
 fitted twice: once to find alpha, with features kept if there is room, and once with that alpha and
 2 GB, so that features are computed anew in every pass.
 
@@ -26,9 +26,9 @@ import numpy as np
 
 import randspan as rs
 
-from . import report, scales
+from . import report
 from .data import ERRORS, Missing, Split, forest, smooth
-from .forest import QUICK as QUICK_SCALES
+from .forest import learned_scales
 from .harness import apart, cholesky, measure, solved
 
 name = "many"
@@ -46,15 +46,11 @@ def run(quick: bool) -> dict[str, Any]:
     common = {"n_components": k, "solver": "sketched" if quick else "auto"}
     sets = [_on_set(GENERATED, rows, {**common, "gamma": "median"})]
     try:
-        learned = _forest_scales(rows, quick)
+        learned = learned_scales(_forest(rows), 64 if quick else 1_000)
     except Missing as missing:
         sets.append({"name": FOREST, "skipped": str(missing)})
     else:
-        own = {
-            "kernel": learned.kernel,
-            "gamma": scales.GAMMA,
-            "scales": learned.scales.tolist(),
-        }
+        own = {name: learned[name] for name in ("kernel", "gamma", "scales")}
         sets.append(_on_set(FOREST, rows, {**common, **own}))
     return {
         "rows": rows,
@@ -143,11 +139,6 @@ def _smooth(rows: int) -> Split:
 def _forest(rows: int) -> Split:
     """The first training rows; a small file's worth for few of them."""
     return forest(4 * rows if rows < 10_000 else None).head(rows)
-
-
-def _forest_scales(rows: int, quick: bool) -> scales.Scales:
-    split = _forest(rows)
-    return scales.learn(split.X_train, split.y_train, **(QUICK_SCALES if quick else {}))
 
 
 def _estimate(rows: int, k: int, size: int) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def check_forest(result):
     kept, anew, exact, _ = result["fits"]
     assert kept["alpha"] == anew["alpha"] == exact["alpha"]
     assert exact["beyond_exact"] == 0
-    assert len(result["scales"]["values"]) == result["columns"] == 54
+    assert len(result["scales"]["scales"]) == result["columns"] == 54
     assert len(result["bars"]) == 7
 
 

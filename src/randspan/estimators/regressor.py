@@ -21,12 +21,14 @@ class SpanRegressor(RegressorMixin, SpanModel):
     Parameters
     ----------
     family : Family or str, default="fourier"
-        The law of the functions: ``rs.Fourier()``, ``rs.Stumps()``, ``rs.Units()``, ``rs.Bumps()``,
-        ``rs.Projections()``, a union with ``+``, or one of these names in small letters.
+        The law of the functions: ``rs.Fourier()``, ``rs.Bins()``, ``rs.Stumps()``, ``rs.Units()``,
+        ``rs.Bumps()``, ``rs.Projections()``, a union with ``+``, or one of these names in small
+        letters.
     n_components : "auto", int or np.inf, default="auto"
         How many functions. "auto" doubles from 128 until the cross-validated error falls by less
-        than one per cent, at most to 4,096. ``np.inf`` is the exact kernel machine of the family's
-        closed-form kernel. With other losses, "auto" asks the squared one.
+        than one per cent, at most to 4,096; it is 100 grids for `Bins`, and 100 for every part of a
+        union with `Bins`. ``np.inf`` is the exact kernel machine of the family's closed-form
+        kernel. With other losses, "auto" asks the squared one.
     loss : {"squared", "absolute", "huber", "pinball", "epsilon_insensitive"} or Loss, \
 default="squared"
         A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``,
@@ -46,16 +48,22 @@ default="squared"
         The intercept b is not penalised.
     standardize : bool, default=True
         Centre and scale the columns first.
-    scales : array of shape (n_features,) or None, default=None
-        Multiplies the (standardised) columns before the functions see them.
+    scales : None, "learn", "rotate" or array of shape (n_features,), default=None
+        What the (standardised) columns are multiplied by before the functions see them. "learn"
+        finds it by descent on leave-one-out errors, which takes some seconds, and keeps equal
+        scales where these are no worse on rows held out. "rotate" learns a full matrix, for
+        families that are the same in all directions (Fourier with a Gaussian or Matérn kernel and
+        one gamma, `Bumps`, `Units`, `Projections`).
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw.
     solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "sketched", "newton", "lbfgs", \
-"multipliers"}, default="auto"
+"multipliers", "conjugate"}, default="auto"
         "auto" chooses by shape, loss and memory; `solution_` says what was chosen and why. "qr"
         never squares the condition number; with it a model streams and merges but cannot forget.
         "sketched" solves the squared loss in passes over the rows, for 5,000 functions and more.
+        Cells of `Bins` have "conjugate", "dual" (few rows: with standard deviations and
+        leave-one-out), "multipliers" and "lbfgs".
     memory : int, str or None, default=None
         What a fit may take beyond X, in bytes or in words ("3GB"); half of what is free if None.
         Fits in several passes keep the features if they fit in, and compute them anew in every
@@ -79,6 +87,8 @@ default="squared"
         Mean squared error on new rows by generalised cross-validation, (RSS/Σω)/(1 - df/Σω)²;
         with fewer rows than functions df is compared with the number of distinct rows. For the
         squared loss without a box, solved from statistics.
+    feature_importances_ : ndarray of shape (n_features,)
+        Shares of the columns in learned scales; they sum to 1.
     n_components_ : int or inf
     functions_ : Functions
         The drawn functions, of standardised rows.
