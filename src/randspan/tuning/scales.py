@@ -291,21 +291,6 @@ class Learner:
         return np.append(slopes, ridge), (scaled.T @ pulled).ravel()
 
 
-def leave_one_out(kernel: Kernel, T: NDArray, targets: Array) -> tuple[float, float]:
-    """The smallest L over a path of ridges μ, and the ridge."""
-    K = kernel.matrix(T)[0]
-    values, vectors = np.linalg.eigh(K)
-    Y = targets - targets.mean(axis=0)
-    projected, squares = vectors.T @ Y, vectors**2
-    total = float((Y**2).sum()) or 1.0
-    tried = []
-    for ridge in 10.0 ** np.arange(-6, 1.01, 0.5):
-        shrunk = 1 / (np.maximum(values, 0) + ridge)
-        errors = vectors @ (shrunk[:, None] * projected) / (squares @ shrunk)[:, None]
-        tried.append((float((errors**2).sum()) / total, float(ridge)))
-    return min(tried)
-
-
 def _slope_of_matrix(C: Array, Y: Array, inner: NDArray | None) -> Array:
     """∂L/∂C for C = K + μI; L is summed over ``inner`` rows only where these are given."""
     P = _inverse(C)
