@@ -65,9 +65,9 @@ class Sizes:
     """How much of everything: less in a quick run."""
 
     cosines: int = 2_000
-    more_cosines: int = 4_000
+    more_cosines: int = 3_000
     grids: int = 100
-    kernel_rows: int = 5_000
+    kernel_rows: int = 4_000
     few_rows: int = FEW_ROWS
     few_splits: Sequence[int] = FEW_SPLITS
     synthetic_rows: int = ROWS
@@ -128,7 +128,9 @@ def run(quick: bool, splits: Sequence[int] = (0,)) -> dict[str, Any]:
 def _apart(which: str, splits: Sequence[int], sizes: Sizes) -> dict[str, Any]:
     """One table, on one thread."""
     with threadpool_limits(1):
-        return _on_set(which, splits, sizes, _peer()[0])
+        found = _on_set(which, splits, sizes, _peer()[0])
+    print(f"{which}: {json.dumps(found)}", file=sys.stderr, flush=True)  # the whole takes long
+    return found
 
 
 def text(result: dict[str, Any]) -> str:

@@ -1,5 +1,8 @@
 """Random bins: cells, their hash, unseen cells, codes, and fits on them."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -277,3 +280,106 @@ def test_transformed_rows_are_sparse_and_have_the_kernel():
 def test_auto_draws_a_hundred_grids():
     X, y = data(300)
     assert rs.SpanRegressor("bins", random_state=0).fit(X, y).n_components_ == 100
+
+
+# -- corners that were wrong once ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_rows_of_no_weight_do_not_disturb_probabilities(loss, rng):
+    X, y = data(600)
+    labels = np.where(rng.uniform(size=600) < 0.85, y > 0, y <= 0)
+    weights = (rng.uniform(size=600) < 0.5).astype(float)
+    params = {"loss": loss, "alpha": 1.0, "random_state": 0}
+    if loss == "squared":
+        params["solver"] = "conjugate"
+    kept = weights > 0
+    model = rs.SpanClassifier(rs.Bins(), 20, **params).fit(X, labels, weights)
+    other = rs.SpanClassifier(frame=model.frame_, **params).fit(X[kept], labels[kept])
+    assert model.functions_.n_columns == other.functions_.n_columns
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-5)
+    # Folds differ, so the two calibrations are alike, not equal.
+    assert np.abs(model.predict_proba(X) - other.predict_proba(X)).max() < 0.15
+
+
+def test_a_hybrid_forgets_the_rows_it_was_asked_to():
+    """Rows in the same cells with the same target are still different rows."""
+    X, y = data(300)
+    family = rs.Fourier() + rs.Bins(gamma=0.02)
+    model = rs.SpanClassifier(family, 8, alpha=0.1, dtype="float64", random_state=0).fit(X, y > 0)
+    rest = rs.SpanClassifier(frame=model.frame_, alpha=0.1, dtype="float64")
+    rest.fit(X[100:], y[100:] > 0)
+    model.forget(X[:100], y[:100] > 0)
+    np.testing.assert_allclose(model.decision_function(X), rest.decision_function(X), atol=1e-8)
+
+
+def test_repeated_rows_do_not_look_like_many():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(75, 3))
+    y = X[:, 0] + 0.5 * rng.normal(size=75)
+    once = rs.SpanRegressor(rs.Bins(gamma=1.0), 100, random_state=0).fit(X, y)
+    often = rs.SpanRegressor(rs.Bins(gamma=1.0), 100, random_state=0)
+    often.fit(np.tile(X, (3, 1)), np.tile(y, 3))
+    assert often.alpha_ > 0.1 * once.alpha_
+
+
+def test_no_ridge_is_the_solution_of_smallest_norm():
+    X, y = data(200)
+    found = [
+        rs.SpanRegressor(rs.Bins(gamma=0.3), 20, alpha=0, solver=solver, random_state=0).fit(X, y)
+        for solver in ("dual", "conjugate")
+    ]
+    np.testing.assert_allclose(found[1].predict(X + 0.1), found[0].predict(X + 0.1), atol=1e-3)
+
+
+def test_functions_are_looked_up_while_others_add_cells(rng):
+    """Threads that predict with older functions never see half of a growing table."""
+    X, y = data(6000)
+    model = rs.SpanRegressor(rs.Bins(gamma=3.0), 4, alpha=1.0, random_state=0)
+    model.partial_fit(X[:200], y[:200])
+    early = model.functions_
+    expected = early(X[:400]).toarray()
+    with ThreadPoolExecutor(1) as executor:
+        growing = executor.submit(
+            lambda: [model.partial_fit(X[s : s + 20], y[s : s + 20]) for s in range(200, 6000, 20)]
+        )
+        while not growing.done():
+            assert np.array_equal(early(X[:400]).toarray(), expected)
+    growing.result()
+
+
+def test_small_corners():
+    X, y = data(300)
+    assert rs.SpanRegressor(rs.Bins(), 10, memory="2MB", random_state=0).fit(X, y).score(X, y) > 0.3
+    same = rs.SpanRegressor(rs.Bins(), 20, solver="conjugate").fit(np.ones((30, 2)), y[:30])
+    assert same.predict(np.ones((1, 2)))[0] == pytest.approx(y[:30].mean())
+    kernel = rs.estimate_kernel(rs.Fourier(gamma=1.0) + rs.Bins(gamma=1.0), X[:4], n_components=1)
+    assert kernel.shape == (4, 4)
+    functions = rs.Bins().draw(X, 5, 0)
+    again = pickle.loads(pickle.dumps(functions, protocol=0))
+    assert np.array_equal(again(X).toarray(), functions(X).toarray())
+    density = rs.Bins(pitch=lambda delta, rate=1.0: rate**2 * delta * np.exp(-rate * delta))
+    np.testing.assert_allclose(density.kernel(X[:5]), rs.Bins(gamma=1.0).kernel(X[:5]), atol=1e-3)
+    with pytest.raises(ValueError, match="pitch takes the place"):
+        rs.Bins("gaussian", pitch=0.5).draw(X, 2, 0)
+    with pytest.raises(ValueError, match="without one use 'conjugate'"):
+        rs.SpanRegressor(rs.Bins(), 5, solver="lbfgs").fit(X, y)
+    with pytest.raises(ValueError, match="indicators of cells"):
+        rs.SpanRegressor(rs.Fourier(), 5, solver="conjugate").partial_fit(X, y)
+
+
+def test_dense_and_sparse_blocks_in_one_stream():
+    X, y = data(400)
+    model = rs.SpanRegressor(rs.Fourier() + rs.Bins(), 20, alpha=0.1, random_state=0)
+    model.partial_fit(X[:200], y[:200]).partial_fit(sparse.csr_array(X[200:]), y[200:])
+    whole = rs.SpanRegressor(frame=model.frame_, alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6)
+
+
+def test_entries_that_stand_twice_are_added_before_cells_are_found():
+    X, _ = data(50)
+    halves = sparse.csr_array(
+        (np.repeat(X.ravel() / 2, 2), np.tile(np.repeat(np.arange(3), 2), 50), np.arange(51) * 6)
+    )
+    transformer = rs.SpanTransformer(rs.Bins(), 10, random_state=0).fit(X)
+    assert (transformer.transform(halves) != transformer.transform(X)).nnz == 0

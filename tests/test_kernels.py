@@ -109,6 +109,21 @@ def test_the_test_sees_a_bandwidth_wrong_by_ten_per_cent(name):
     assert not agrees(values, upper(wrong.kernel(X)))
 
 
+def test_bins_have_the_laplacian_and_the_hat_kernel_and_the_test_sees_a_wrong_pitch():
+    X = points(3)
+    values = estimates(rs.Bins(gamma=0.5), X, 4000)
+    assert agrees(values, upper(laplacian_kernel(X, gamma=0.5)))
+    assert not agrees(values, upper(laplacian_kernel(X, gamma=0.55)))
+    hats = estimates(rs.Bins(pitch=2.5), X, 4000)
+    differences = np.abs(X[:, None] - X)
+
+    def hat(pitch):
+        return np.maximum(0, 1 - differences / pitch).prod(axis=2)
+
+    assert agrees(hats, upper(hat(2.5)))
+    assert not agrees(hats, upper(hat(2.5 / 1.1)))
+
+
 @pytest.mark.parametrize("sampling", ["orthogonal", "qmc", "structured"])
 @pytest.mark.parametrize("d", [3, 50])
 def test_the_test_sees_a_wrong_bandwidth_in_every_sampling(sampling, d):

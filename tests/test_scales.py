@@ -266,3 +266,54 @@ def test_turned_rows_are_rows_that_were_turned(family, rng):
         np.testing.assert_allclose(rows.squared_norms(), (turned**2).sum(axis=1), atol=1e-12)
         np.testing.assert_allclose(functions(rows), functions(turned), atol=1e-10)
         np.testing.assert_allclose(rows[:7].dense, turned[:7], atol=1e-12)
+
+
+# -- corners that were wrong once ------------------------------------------------------------------
+
+
+def test_inputs_far_from_zero_and_of_wild_sizes_are_learned_from():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    model = rs.SpanRegressor(n_components=60, standardize=False, scales="learn", random_state=0)
+    assert model.fit(X + 2000, y).score(X + 2000, y) > 0.9
+    wild = X.copy()
+    wild[:5] *= 1e7
+    rs.SpanRegressor(n_components=60, scales="learn", random_state=0).fit(wild, y)
+    skewed = np.exp(2.5 * rng.normal(size=(150, 4)))
+    twice = np.vstack([skewed, skewed])
+    rs.SpanRegressor(n_components=60, scales="learn", random_state=0).fit(twice, y)
+
+
+def test_weights_count_in_small_sets_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    light = np.arange(600) < 300
+    y = np.where(light, np.sin(2 * X[:, 1]), np.sin(2 * X[:, 0]))
+    weights = np.where(light, 1e-3, 1.0)
+    model = rs.SpanRegressor(n_components=60, scales="learn", random_state=0)
+    assert model.fit(X, y, weights).feature_importances_[0] > 0.9
+
+
+def test_a_learned_frame_does_not_hold_back_alpha():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 4))
+    first = rs.SpanRegressor(rs.Bins(), 20, scales="learn", random_state=0)
+    first.fit(X, np.sign(X[:, 0]))
+    noise = rs.SpanRegressor(frame=first.frame_).fit(X, rng.normal(size=2500))
+    assert noise.predict(X).std() < 0.1
+
+
+def test_more_combinations():
+    X, y, _ = data(400)
+    assert rs.SpanRegressor(rs.Bins(), np.inf, scales="learn", random_state=0).fit(X, y)
+    assert rs.SpanRegressor(rs.Fourier() + rs.Bins(), 1, scales="learn").fit(X, y)
+    frame = rs.SpanRegressor(n_components=5).fit(X, y).frame_
+    with pytest.raises(ValueError, match="A frame has its scales already"):
+        rs.SpanRegressor(frame=frame, scales="learn").fit(X, y)
+    whole = np.round(50 * np.sin(2 * X[:, 0]) + 100)
+    transformer = rs.SpanTransformer(n_components=20, scales="learn", random_state=0)
+    assert transformer.fit(X, whole).frame_.importances[0] > 0.9
+    wide = np.random.default_rng(0).normal(size=(50, 1001))
+    with pytest.raises(ValueError, match="use scales='learn'"):
+        rs.SpanRegressor(n_components=5, scales="rotate").fit(wide, wide[:, 0])

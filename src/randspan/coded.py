@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .families.rows import fingerprints
+
 Array = NDArray[np.float64]
 
 
@@ -51,10 +53,6 @@ class CodedRows:
     def __len__(self) -> int:
         return sum(map(len, self.weights))
 
-    @property
-    def weight(self) -> float:
-        return float(sum(each.sum() for each in self.weights))
-
     def joined(self) -> CodedRows:
         """The same rows in one block, without those of weight 0."""
         if not self.weights:
@@ -65,8 +63,12 @@ class CodedRows:
         inputs = None
         if self.inputs[0] is not None:
             parts = [part[kept] for part, kept in zip(self.inputs, alive, strict=True)]
-            thin = sparse.issparse(parts[0])
-            inputs = sparse.vstack(parts, format="csr") if thin else np.concatenate(parts)
+            thin = any(map(sparse.issparse, parts))
+            inputs = (
+                sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+                if thin
+                else np.concatenate(parts)
+            )
 
         def together(parts: list, axis: int = 0) -> NDArray:
             kept = [np.compress(k, part, axis) for part, k in zip(parts, alive, strict=True)]
@@ -111,12 +113,25 @@ class CodedRows:
         return CodedRows([codes[:, left]], [kept], [targets[left]], [weights[left]])
 
     def _fingerprints(self) -> NDArray[np.uint64]:
-        """A number for every row; rows that differ in codes, targets or weight share none."""
-        [codes], [targets], [weights] = self.codes, self.targets, self.weights
-        numbers = np.column_stack([targets, weights]) + 0.0  # no -0.0
-        lines = [*codes.astype(np.uint64), *np.ascontiguousarray(numbers.T).view(np.uint64)]
-        total = np.zeros(len(weights), dtype=np.uint64)
-        for line in lines:
-            total = (total ^ line) * np.uint64(0x9E3779B97F4A7C15)
-            total ^= total >> np.uint64(29)
-        return total
+        """A number for every row, by its codes, inputs (where kept), targets and weight."""
+        numbers = np.column_stack([self.targets[0], self.weights[0]]) + 0.0  # no -0.0
+        return _mixed(self._places(), np.ascontiguousarray(numbers.T).view(np.uint64))
+
+    def _places(self) -> NDArray[np.uint64]:
+        """A number for every row, by its codes and inputs."""
+        [codes], [inputs] = self.codes, self.inputs
+        if inputs is not None:
+            return fingerprints(inputs)
+        return _mixed(np.zeros(codes.shape[1], dtype=np.uint64), codes)
+
+    def distinct(self) -> int:
+        """How many different rows there are, targets apart."""
+        return len(np.unique(self._places()))
+
+
+def _mixed(total: NDArray[np.uint64], lines: NDArray) -> NDArray[np.uint64]:
+    """A hash of one more number for every row, line after line."""
+    for line in lines:
+        total = (total ^ line.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        total ^= total >> np.uint64(29)
+    return total

@@ -7,14 +7,12 @@ rows make a good block; who runs the blocks, and on how many threads, is the eng
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .families import Functions
-from .families.rows import Rows
+from .families.rows import Rows, fingerprints
 from .frame import Frame
 
 # Below this many rows features are computed in float64 whatever was asked for. It costs nothing
@@ -51,14 +49,7 @@ class Features:
 
     def keys(self, rows: slice) -> NDArray[np.uint64]:
         """Fingerprints of the rows of one slice: equal rows have equal ones, dense or sparse."""
-        values: Any = self.X[rows].astype(np.float64)
-        generator = np.random.default_rng(0)
-        odd = generator.integers(2**63, size=values.shape[1], dtype=np.uint64) * np.uint64(2)
-        odd += np.uint64(1)
-        if sparse.issparse(values):
-            bits = _mixed(values.data)
-            return sparse.csr_array((bits, values.indices, values.indptr), values.shape) @ odd
-        return (_mixed(values) * odd).sum(axis=1)
+        return fingerprints(self.X[rows])
 
     def take(self, rows: NDArray) -> NDArray:
         """Any rows of Z, by their numbers."""
@@ -67,12 +58,3 @@ class Features:
     def block(self, rows: slice) -> NDArray:
         """The rows of Z in one slice."""
         return self.functions.evaluate(self.rows(rows))
-
-
-def _mixed(values: NDArray) -> NDArray[np.uint64]:
-    """The bits of numbers, well mixed; 0 stays 0, so that sparse rows need not mention it."""
-    # Adding zero turns -0.0 into 0.0. Small whole numbers differ in their highest bits only, which
-    # a multiplication would lose: they are folded onto the lower ones first.
-    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
-    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    return bits ^ (bits >> np.uint64(29))

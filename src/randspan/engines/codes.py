@@ -9,6 +9,7 @@ place, and no sum depends on how many there are.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,8 +127,12 @@ class Coded:
             self.trace += dense.trace
 
     def exactly(self) -> Coded:
-        """Itself: indicators are exact, and products are float64."""
-        return self
+        """The same operator with float64 products of the dense features; others are so anyway."""
+        if self.dense_part is None:
+            return self
+        other = copy(self)
+        other.dense_part = self.dense_part.exactly()
+        return other
 
     def fused(self, W: Array, judge: Judge, out: Array | None = None) -> Array:
         """Z̃'G with G = judge(Z̃W, rows), written to ``out`` where there is one."""

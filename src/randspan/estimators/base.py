@@ -43,7 +43,8 @@ def squared_only(method: str):
         other = isinstance(model.loss, Loss) or model.loss in losses.NAMED
         squared = isinstance(model.loss, Squared) or model.loss == Squared.name
         known = METHODS.get(model.solver) if isinstance(model.solver, str) else None
-        if known is not None and not (known.statistics or known.coded):
+        coded = model.family == "bins" or getattr(model.family, "sparse", False)
+        if known is not None and not (known.statistics or coded):
             raise AttributeError(
                 f"{method} needs statistics of fixed size; solver={model.solver!r} passes over all "
                 "rows several times and keeps none: use fit, or solver='auto'."
@@ -168,11 +169,13 @@ class SpanModel(BaseEstimator):
                 "n_components=inf is the exact kernel machine, which needs all rows at once: use "
                 "fit, or a finite n_components to stream."
             )
-        if frame.n_components is None:
+        if frame.n_components is None and frame.family.default_components is not None:
+            frame = frame.with_components(frame.family.default_components)
+        elif frame.n_components is None:
             frame = fitting.fit(frame, X, targets, weights, settings).frame
         functions = frame.functions()
+        coding.check_solver(settings, functions)
         if functions.coded_parts:
-            coding.check_solver(settings)
             return State(frame, functions, CodedRows.none(), None, settings.dtype)
         kind = Factor if settings.solver in ("qr", "dual") else Moments
         exact = kind is Factor or settings.alpha == 0
@@ -291,8 +294,13 @@ class SpanModel(BaseEstimator):
             raise ValueError(
                 f"The frame was read from {frame.n_features} columns, X has {X.shape[1]}."
             )
+        if self.scales is not None:
+            raise ValueError(
+                "A frame has its scales already: leave scales=None, or read another frame."
+            )
         family = as_family(self.family)
-        if self.family != "fourier" and type(family) is not type(frame.family):
+        kinds, held = ([type(part) for part in f.parts_of_union()] for f in (family, frame.family))
+        if self.family != "fourier" and kinds != held:
             raise ValueError(
                 f"The frame holds {frame.family!r}, the model asks for {family!r}: leave family "
                 "out, or read another frame."

@@ -169,7 +169,8 @@ n_features_in_, feature_names_in_
         The logistic loss has probabilities of its own. For the other losses they are proportional
         to exp(a·f_c + b·f_c³); `fit` finds a and b from scores of rows that had no part in them:
         exact leave-one-out scores of up to 2,000 rows for the squared loss (in a box, where there
-        is no formula for them, scores of the fit itself), held-out folds for the rest. After
+        is no formula for them, scores of the fit itself), held-out folds for the other losses and
+        for `Bins` with many rows. After
         `partial_fit`, `forget` or `merge`, and for fewer than ten rows, probabilities are
         proportional to (1 + f_c)/2 within [0, 1], which is what the squared loss estimates. Where
         classes or rows are weighted, so are the probabilities.

@@ -19,10 +19,11 @@ from ..coded import CodedRows
 from ..engines import cpu, memory
 from ..engines.codes import Coded, encode
 from ..engines.operator import Operator
+from ..families import Functions
 from ..families.bins import indicators
 from ..features import Features
 from ..losses import Squared
-from ..solvers import LeastSquares, Solution, spectrum
+from ..solvers import METHODS, LeastSquares, Solution, spectrum
 from ..solvers.iterative import Solver
 from ..solvers.problem import Problem
 from ..tuning.alpha import by_gcv
@@ -32,30 +33,45 @@ from .progress import Progress
 
 # Up to here the n × n matrix takes a second or two.
 FEW_ROWS = 2000
+NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
 SOLVERS = ("auto", "conjugate", "dual", "lbfgs", "multipliers")
 
 
-def check_solver(settings: Any) -> None:
-    """Refuse solvers that would need all columns as a dense matrix."""
-    if settings.solver not in SOLVERS:
+def check_solver(settings: Any, functions: Functions) -> None:
+    """Refuse solvers that would need all cells as a dense matrix, and those for cells elsewhere."""
+    solver = settings.solver
+    if not functions.coded_parts:
+        if solver != "auto" and METHODS[solver].coded:
+            raise ValueError(
+                f"solver={solver!r} is for indicators of cells (rs.Bins()); leave solver='auto'."
+            )
+        return
+    if solver == "lbfgs" and settings.bound is None:
+        raise ValueError("solver='lbfgs' is for cells in a box; without one use 'conjugate'.")
+    if solver not in SOLVERS:
         raise ValueError(
-            f"solver={settings.solver!r} works on dense matrices; cells are too many for that. "
+            f"solver={solver!r} works on dense matrices; cells are too many for that. "
             f"Use one of {', '.join(map(repr, SOLVERS))}."
         )
 
 
 def read(state: Any, X, targets, weights, settings: Any, growing: bool = True) -> CodedRows:
     """The codes of all rows of X; new cells are added to the functions of ``state``."""
-    n = X.shape[0]
+    Y, n = targets(slice(0, X.shape[0])), X.shape[0]
+    each = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not (each > 0).all():  # rows of weight 0 have no cells
+        X, Y, each = X[each > 0], Y[each > 0], each[each > 0]
+        n = len(each)
+    if not n:
+        return CodedRows.none()
     progress = Progress(settings.verbose, n, "randspan: cells")
     features = state.features(X)
     coded, codes = encode(state.functions.coded_parts, features, settings.n_jobs, progress, growing)
     if growing:
         state.functions = state.functions.with_coded(coded)
     inputs = None if state.functions.dense_part is None else X.copy()
-    each = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-    rows = CodedRows([codes], [inputs], [targets(slice(0, n))], [each])
-    unknown = (codes < 0).any(axis=0) & (each > 0)
+    rows = CodedRows([codes], [inputs], [Y], [each])
+    unknown = (codes < 0).any(axis=0)
     if not growing and unknown.any():
         raise ValueError(
             f"{int(unknown.sum())} of {n} rows cannot have been in the model: they fall into cells "
@@ -85,17 +101,26 @@ def solve(state: Any, settings: Any) -> Solution:
     """Weights for all cells, from the rows a state holds."""
     rows = state.statistics = state.statistics.joined()
     if not len(rows):
-        raise ValueError("The model holds no rows (all were forgotten, or have weight 0).")
-    state.kernel = None
+        raise ValueError(NO_ROWS)
+    needed, granted = 4 * 8 * len(rows) ** 2, memory.budget(settings.memory)
+    if settings.solver == "dual" and needed > granted:
+        raise MemoryError(
+            f"solver='dual' needs about {needed / 1e9:.3g} GB for {len(rows)} rows, "
+            f"{granted / 1e9:.3g} GB are granted: use 'conjugate'."
+        )
     plain = isinstance(settings.loss, Squared) and settings.bound is None
-    few = len(rows) <= FEW_ROWS and settings.solver == "auto"
+    few = len(rows) <= FEW_ROWS and needed <= granted and settings.solver == "auto"
     if plain and (few or settings.solver == "dual"):
         return _by_kernel(state, rows, settings)
+    state.kernel = None
     return _in_passes(state, rows, settings)
 
 
-def heldout_error(state: Any, settings: Any) -> float:
-    """The squared error on rows held out, at the alpha that suits them best or was given."""
+def heldout_error(state: Any, settings: Any, out: NDArray | None) -> float:
+    """The squared error on rows held out, at the alpha that suits them best or was given.
+
+    ``out`` are numbers of the rows; folds are made where there are none.
+    """
     rows = state.statistics.joined()
     [Y], [each] = rows.targets, rows.weights
     progress = Progress(False, len(rows), "")
@@ -107,10 +132,12 @@ def heldout_error(state: Any, settings: Any) -> float:
     scale, seed = state.frame.ridge_scale, state.frame.seed
     largest = iterating.largest_alpha(operator, state.frame.ridge)
     with cpu.blas_threads(1, 1):
+        parts = folds(each, seed) if out is None else [out]
         if settings.alpha != "auto":
-            parts = folds(each, seed)
             return judge(solver, problem, settings.alpha, scale, parts, [None] * len(parts)).error
-        return by_heldout(solver, problem, scale, operator.trace, seed, largest=largest).error
+        return by_heldout(
+            solver, problem, scale, operator.trace, seed, largest=largest, parts=parts
+        ).error
 
 
 def _in_passes(state: Any, rows: CodedRows, settings: Any) -> Solution:
@@ -179,21 +206,16 @@ class CodedKernel:
 def _by_kernel(state: Any, rows: CodedRows, settings: Any) -> LeastSquares:
     """The dual, through inner products of rows."""
     [codes], [inputs], [Y], [each] = rows.codes, rows.inputs, rows.targets, rows.weights
-    n, scale = len(rows), state.frame.ridge_scale
-    needed = 4 * 8 * n**2
-    if needed > memory.budget(settings.memory):
-        raise MemoryError(
-            f"solver='dual' needs about {needed / 1e9:.3g} GB for {n} rows: use 'conjugate'."
-        )
+    scale = state.frame.ridge_scale
+    state.dtype = np.dtype(np.float64)
     counts = np.concatenate([part.counts for part in state.functions.coded_parts])
     train = indicators(codes, counts, np.float64)
     if inputs is not None:
         dense = state.functions.dense_part.evaluate(state.frame.rows(inputs, np.float64))
         train = sparse.hstack([sparse.csr_array(dense), train], format="csr")
     gram = (train @ train.T).toarray()
-    distinct = len(np.unique(gram, axis=0)) if n <= 200 else n
-    with cpu.blas_threads(settings.n_jobs, n):
-        path = spectrum.from_kernel(gram, Y, each, distinct, settings.intercept)
+    with cpu.blas_threads(settings.n_jobs, len(rows)):
+        path = spectrum.from_kernel(gram, Y, each, rows.distinct(), settings.intercept)
     alpha = settings.alpha
     if alpha == "auto":
         alpha = by_gcv(path, scale, np.dtype(np.float64))

@@ -36,6 +36,7 @@ from ..solvers.newton import MODERATE
 from ..tuning.alpha import by_gcv
 from ..tuning.width import doubled
 from . import coding, iterating
+from .coding import NO_ROWS
 from .kernel_machine import KernelColumns, check_memory
 from .progress import Progress
 
@@ -46,8 +47,6 @@ SOLVERS = ("auto", *METHODS)
 # multiplications (about half a minute on two cores).
 MANY_FUNCTIONS = 5000
 MANY_PRODUCTS = 2e12
-
-NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
 
 
 @dataclass(frozen=True)
@@ -119,16 +118,14 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
     functions = frame.functions()
     dtype = np.dtype(np.float64) if settings.alpha == 0 else settings.dtype
     state = State(frame, functions, None, None, dtype, loss=settings.loss)
+    coding.check_solver(settings, functions)
     if functions.coded_parts:
-        coding.check_solver(settings)
         state.statistics = coding.read(state, X, targets, weights, settings)
         state.solution = coding.solve(state, settings)
+        if state.heldout is not None and weights is not None:
+            rows, scores = state.heldout
+            state.heldout = np.flatnonzero(weights > 0)[rows], scores
         return state
-    if settings.solver != "auto" and METHODS[settings.solver].coded:
-        raise ValueError(
-            f"solver={settings.solver!r} is for indicators of cells (rs.Bins()); leave "
-            "solver='auto'."
-        )
     method, why = _method(X.shape[0], functions.n_columns, targets(slice(0, 1)).shape[1], settings)
     if not METHODS[method].statistics:
         return iterating.fit(state, X, targets, weights, settings, method, why)

@@ -175,7 +175,9 @@ def largest_alpha(operator: Any, ridge: float | None) -> float:
 
 def warn_if_short(solution: Solution) -> None:
     """A ConvergenceWarning where a solver stopped so early that predictions may differ."""
-    if not solution.converged and solution.residual > WORTH_A_WARNING:
+    # Of cells, of which some hold many rows and some hold one, the residual says little.
+    short = solution.residual > WORTH_A_WARNING or solution.solver == "conjugate"
+    if not solution.converged and short:
         stopped = f" ({solution.stopped})" if solution.stopped else ""
         warnings.warn(
             f"The solver {solution.solver!r} stopped short{stopped}: residual "

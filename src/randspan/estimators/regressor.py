@@ -16,7 +16,9 @@ class SpanRegressor(RegressorMixin, SpanModel):
 
     The functions φ_i are drawn once, only w and b are fitted. The squared loss takes one pass over
     the rows; the sums it leaves behind can be added to (`partial_fit`), taken from (`forget`) and
-    joined (`merge`). Other losses take several passes, and all rows at once.
+    joined (`merge`). Other losses take several passes, and all rows at once. `Bins` keeps the cells
+    of all training rows, 4 bytes a grid (and the inputs, beside dense functions), and is solved for
+    in passes over them.
 
     Parameters
     ----------
@@ -36,14 +38,15 @@ default="squared"
     alpha : "auto" or float, default="auto"
         The ridge, in the scale of kernel ridge regression: it keeps its meaning when
         ``n_components`` changes. "auto" minimises `gcv_error_`, which reads sample weights as
-        counts of rows (scale weights that are no counts to a mean of 1). With other losses, and
-        with so many functions that there are no moments, "auto" minimises the loss of held-out
-        rows along a path of ridges, which costs as much as three to five fits for each fold held
-        out (five folds up to 2,000 rows, one from 5,000 on). 0 is minimum-norm least squares (with
-        float64 features).
+        counts of rows (scale weights that are no counts to a mean of 1). With other losses, with so
+        many functions that there are no moments, and for `Bins` beyond 2,000 rows, "auto" minimises
+        the loss of held-out rows along a path of ridges, which costs as much as three to five fits
+        for each fold held out (five folds up to 2,000 rows, one from 5,000 on). 0 is minimum-norm
+        least squares (with float64 features).
     bound : float or None, default=None
-        C of the box |w_i| ≤ C/k; no box if None. Direct links have none. With the squared loss
-        "auto" is the alpha of the problem without a box.
+        C of the box |w_i| ≤ C/k, for every column (every cell of `Bins`); no box if None. Direct
+        links have none. With the squared loss of dense functions alpha="auto" is that of the
+        problem without a box.
     fit_intercept : bool, default=True
         The intercept b is not penalised.
     standardize : bool, default=True
@@ -53,10 +56,11 @@ default="squared"
         finds it by descent on leave-one-out errors, which takes some seconds, and keeps equal
         scales where these are no worse on rows held out. "rotate" learns a full matrix, for
         families that are the same in all directions (Fourier with a Gaussian or Matérn kernel and
-        one gamma, `Bumps`, `Units`, `Projections`).
+        one gamma, `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first block;
+        fewer than 20 rows have equal scales.
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
-        from the data before the draw.
+        from the data before the draw, scales and standardisation included.
     solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "sketched", "newton", "lbfgs", \
 "multipliers", "conjugate"}, default="auto"
         "auto" chooses by shape, loss and memory; `solution_` says what was chosen and why. "qr"
@@ -67,7 +71,7 @@ default="squared"
     memory : int, str or None, default=None
         What a fit may take beyond X, in bytes or in words ("3GB"); half of what is free if None.
         Fits in several passes keep the features if they fit in, and compute them anew in every
-        pass if not.
+        pass if not. Learning scales is not counted: it takes up to 400 MB.
     dtype : {"float32", "float64"}, default="float32"
         Precision of the features. Sums and solutions are float64 either way.
     random_state : int, RandomState, Generator or None, default=None
@@ -80,13 +84,15 @@ default="squared"
     Attributes
     ----------
     coef_ : ndarray of shape (k,) or (n_targets, k)
-        Weights of the plain φ_i; for ``n_components=np.inf`` of the kernel at the training rows.
+        Weights of the plain φ_i, for `Bins` of every cell (``functions_.n_columns`` of them); for
+        ``n_components=np.inf`` of the kernel at the training rows.
     intercept_ : float or ndarray of shape (n_targets,)
     alpha_ : float
     gcv_error_ : float
         Mean squared error on new rows by generalised cross-validation, (RSS/Σω)/(1 - df/Σω)²;
         with fewer rows than functions df is compared with the number of distinct rows. For the
-        squared loss without a box, solved from statistics.
+        squared loss without a box, solved from statistics; for `Bins` up to 2,000 rows or with
+        solver="dual", as for standard deviations and `leave_one_out`.
     feature_importances_ : ndarray of shape (n_features,)
         Shares of the columns in learned scales; they sum to 1.
     n_components_ : int or inf

@@ -32,6 +32,8 @@ FUNCTIONS, GRIDS, CODES, ROWS, HELD_OUT = 1500, 32, 2 * 10**7, 20_000, 5_000
 FEW_ROWS, FOLDS, FEWEST_ROWS = 5_000, 3, 20
 # Rows of a trial with infinitely many functions.
 KERNEL_ROWS = 1500
+# Columns that are still turned.
+MOST_TURNED = 1000
 # Common factors 2^(j/2): how far the search goes.
 FARTHEST = 5
 
@@ -56,6 +58,11 @@ def learned(
             f"scales='rotate' turns the inputs, which {family!r} is not made for: use a family "
             "that is the same in all directions (rs.Fourier() with a gaussian or Matérn kernel and "
             "one gamma), or scales='learn'."
+        )
+    if turning and plain.n_features > MOST_TURNED:
+        raise ValueError(
+            f"scales='rotate' learns a matrix of {plain.n_features} × {plain.n_features} numbers, "
+            f"more than rows could tell: use scales='learn' from {MOST_TURNED} columns on."
         )
     if not family.sees_scales:
         raise ValueError(
@@ -108,12 +115,13 @@ def _descend(
     """Scales learned from some rows, the plainest first, and the variances of the columns."""
     rng = generator(plain.seed, "scales", 0)
     present = rows if weights is None else rows[weights[rows] > 0]
-    most = max(MOST_ENTRIES // X.shape[1], 1000)
+    most = max(MOST_ENTRIES // X.shape[1], 100)
+    step = int(np.clip(2**22 // X.shape[1], 16, 8192))
     if len(present) > most:
         present = np.sort(rng.choice(present, most, replace=False))
     rows = np.empty((len(present), X.shape[1]), np.float32)
-    for s in range(0, len(present), 8192):
-        rows[s : s + 8192] = plain.rows(X[present[s : s + 8192]], np.float32).dense
+    for s in range(0, len(present), step):
+        rows[s : s + step] = plain.rows(X[present[s : s + step]], np.float32).dense
     chances = None if weights is None else weights[present] / weights[present].sum()
     kernel = KERNELS[plain.family.nearest_kernel]
     n_jobs = settings.n_jobs
@@ -163,6 +171,7 @@ class _Trial:
         self.settings = replace(
             settings,
             loss=Squared(),
+            alpha=settings.alpha if isinstance(settings.loss, Squared) else "auto",
             bound=None,
             solver="auto",
             heldout=False,
@@ -193,15 +202,17 @@ class _Trial:
     def error(self, frame: Frame) -> float:
         total = 0.0
         frame = frame.with_components(self.k)
-        if frame.family.sparse:
-            state = fitting.State(frame, frame.functions(), None, None, self.settings.dtype)
-            rows = np.sort(np.concatenate(self.splits[0]))
+        functions = None if self.k == np.inf else frame.functions()
+        if functions is not None and functions.coded_parts:
+            state = fitting.State(frame, functions, None, None, self.settings.dtype)
+            rows = np.concatenate(self.splits[0][::-1])  # those held out first
+            out = np.arange(len(self.apart)) if len(self.apart) else None
             each = None if self.weights is None else self.weights[rows]
             Y = self.Y[rows]
             state.statistics = coding.read(
                 state, self.X[rows], partial(_taken, Y), each, self.settings
             )
-            return coding.heldout_error(state, self.settings)
+            return coding.heldout_error(state, self.settings, out)
         for rows, out in self.splits:
             Y = self.Y[rows]
             each = None if self.weights is None else self.weights[rows]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -21,9 +20,14 @@ from ..losses import Squared
 from .base import check_dtype, check_jobs, check_weights, read_frame
 from .fitting import Settings
 
+# Whole numbers of more than so many values are numbers, not classes.
+MOST_CLASSES = 50
+
 
 class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """x ↦ (φ_1(x), …, φ_k(x))/√k, whose inner products approximate the family's kernel.
+
+    For `Bins` what comes out is sparse, with a column for every cell that holds a row of `fit`.
 
     Parameters
     ----------
@@ -84,7 +88,8 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         y : array, optional
-            Numbers or classes; learned scales need them, nothing else looks at them.
+            Numbers or classes (names, or at most 50 different whole numbers); learned scales need
+            them, nothing else looks at them.
         sample_weight : array of shape (n_samples,), optional
 
         Returns
@@ -125,7 +130,9 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = canonical(
+            validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        )
         dtype = np.dtype(self.dtype)
         features = Features(self.frame_, self.functions_, X, dtype)
         root = np.sqrt(self.functions_.n_components)
@@ -142,8 +149,10 @@ def _targets(X, y):
         return None
     y = check_array(y, ensure_2d=False, dtype=None)
     check_consistent_length(X, y)
-    if type_of_target(y) in ("binary", "multiclass"):
-        columns = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
+    classes = np.unique(y) if y.ndim == 1 and y.dtype.kind != "f" else y[:0]
+    # Names, and whole numbers of which there are few.
+    if len(classes) > 1 and (y.dtype.kind not in "iu" or len(classes) <= MOST_CLASSES):
+        columns = np.where(y[:, None] == classes, 1.0, -1.0)
     else:
         columns = y.reshape(len(y), -1).astype(np.float64)
     return lambda rows: columns[rows]

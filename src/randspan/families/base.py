@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .randomness import seed_from
@@ -258,7 +259,8 @@ def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_
     left = functions(X).astype(np.float64)
     right = left if Y is None else functions(Y).astype(np.float64)
     products = left @ right.T
-    return (products.toarray() if family.sparse else products) / functions.n_components
+    dense = products.toarray() if sparse.issparse(products) else products
+    return dense / functions.n_components
 
 
 def check_n_components(n_components) -> None:

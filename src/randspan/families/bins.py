@@ -72,7 +72,7 @@ class Bins(Family):
         if isinstance(self.pitch, Pitches):
             return self
         if self.pitch is not None:
-            if not isinstance(self.gamma, str) or callable(self.kernel_name):
+            if not isinstance(self.gamma, str) or self.kernel_name != "laplacian":
                 raise ValueError("pitch takes the place of kernel and gamma: leave these out.")
             law, gamma = law_of(self.pitch, sample.shape[1])
             return self.with_values(pitch=law, gamma=gamma)
@@ -122,16 +122,20 @@ class Table:
     """
 
     def __init__(self, keys: NDArray[np.uint64] | None = None):
-        self.__setstate__(np.empty(0, dtype=np.uint64) if keys is None else keys)
+        self.count = 0 if keys is None else len(keys)
+        known = np.empty(0, dtype=np.uint64) if keys is None else keys
+        # One tuple, so that whoever looks up while rows are added sees either both or neither.
+        self._arrays = self._with_room(known, np.empty(0, dtype=np.int32), 1)
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        return self._arrays[0][: self.count]
 
     def __getstate__(self):
-        return self.keys[: self.count].copy()
+        return {"keys": self.keys.copy()}
 
-    def __setstate__(self, keys: NDArray[np.uint64]) -> None:
-        self.keys = keys
-        self.count = len(self.keys)
-        self.slots = np.empty(0, dtype=np.int32)
-        self._make_room(1)
+    def __setstate__(self, state):
+        Table.__init__(self, state["keys"])
 
     def enter(self, keys: NDArray[np.uint64], codes: NDArray[np.int32]) -> None:
         """The numbers of keys, new ones for new keys."""
@@ -139,26 +143,27 @@ class Table:
 
         for start in range(0, len(keys), 8192):
             part = slice(start, start + 8192)
-            self._make_room(len(keys[part]))
-            self.count = hashing.enter(keys[part], self.keys, self.slots, self.count, codes[part])
+            self._arrays = self._with_room(*self._arrays, len(keys[part]))
+            self.count = hashing.enter(keys[part], *self._arrays, self.count, codes[part])
 
     def look_up(self, keys: NDArray[np.uint64], count: int, codes: NDArray[np.int32]) -> None:
         """The numbers of keys, -1 where they are not among the first ``count``."""
         from . import hashing
 
-        hashing.look_up(keys, self.keys, self.slots, count, codes)
+        hashing.look_up(keys, *self._arrays, count, codes)
 
-    def _make_room(self, more: int) -> None:
+    def _with_room(self, known, slots, more: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
         from . import hashing
 
         most = self.count + more
-        if most > len(self.keys):
-            grown = np.empty(max(most, 3 * len(self.keys) // 2), dtype=np.uint64)
-            grown[: self.count] = self.keys[: self.count]
-            self.keys = grown
-        if 3 * most > 2 * len(self.slots):  # at most two thirds of the slots are taken
-            self.slots = np.empty(2 ** int(np.ceil(np.log2(2 * most + 1))), dtype=np.int32)
-            hashing.refill(self.keys, self.count, self.slots)
+        if most > len(known):
+            grown = np.empty(max(most, 3 * len(known) // 2), dtype=np.uint64)
+            grown[: self.count] = known[: self.count]
+            known = grown
+        if 3 * most > 2 * len(slots):  # at most two thirds of the slots are taken
+            slots = np.empty(2 ** int(np.ceil(np.log2(2 * most + 1))), dtype=np.int32)
+            hashing.refill(known, self.count, slots)
+        return known, slots
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,8 +85,8 @@ def enter(keys, known, slots, count, out):
     for r in range(len(keys)):
         place = _place(keys[r], known, slots)
         if slots[place] < 0:
-            slots[place] = count
             known[count] = keys[r]
+            slots[place] = count
             count += 1
         out[r] = slots[place]
     return count

@@ -145,10 +145,19 @@ def law_of(pitch, n_features: int) -> tuple[Pitches, Array | float]:
     if hasattr(pitch, "ppf"):
         return TabulatedPitches.of_distribution(pitch), 1.0
     if callable(pitch):
-        if len(inspect.signature(pitch).parameters) == 1:
+        if _takes_one(pitch):
             return TabulatedPitches.of_density(pitch), 1.0
         return SampledPitches(pitch), 1.0
     return UnitPitches(), 1 / check_positive("pitch", pitch, n_features)
+
+
+def _takes_one(function: Callable) -> bool:
+    """Whether a function needs one argument and no more."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some builtins have none
+        return False
+    return sum(one.default is one.empty and one.kind != one.VAR_KEYWORD for one in parameters) == 1
 
 
 def _values(function: Callable, at: Array, name: str) -> Array:

@@ -129,6 +129,27 @@ def as_rows(X) -> Rows:
     return Rows(canonical(values))
 
 
+def fingerprints(values) -> NDArray[np.uint64]:
+    """A number for every row: equal rows have equal ones, dense or sparse."""
+    values = values.astype(np.float64)
+    generator = np.random.default_rng(0)
+    odd = generator.integers(2**63, size=values.shape[1], dtype=np.uint64) * np.uint64(2)
+    odd += np.uint64(1)
+    if sparse.issparse(values):
+        bits = _mixed(values.data)
+        return sparse.csr_array((bits, values.indices, values.indptr), values.shape) @ odd
+    return (_mixed(values) * odd).sum(axis=1)
+
+
+def _mixed(values: NDArray) -> NDArray[np.uint64]:
+    """The bits of numbers, well mixed; 0 stays 0, so that sparse rows need not mention it."""
+    # Adding zero turns -0.0 into 0.0. Small whole numbers differ in their highest bits only, which
+    # a multiplication would lose: they are folded onto the lower ones first.
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return bits ^ (bits >> np.uint64(29))
+
+
 def canonical(values):
     """Sparse rows with every entry mentioned once; dense ones as they are."""
     if sparse.issparse(values) and not values.has_canonical_format:

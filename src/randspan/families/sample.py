@@ -37,7 +37,7 @@ class Sample:
         """The sample of one block of rows that are used as they are."""
         reservoir = Reservoir(capacity(rows.shape[1]), seed)
         reservoir.add(rows.values, None)
-        return reservoir.sample(rows.centre, rows.scale)
+        return reservoir.sample(rows.centre, rows.scale, rows.rotation)
 
     @property
     def shape(self) -> tuple[int, int]:

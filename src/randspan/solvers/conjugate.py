@@ -23,7 +23,7 @@ from .problem import CodedOperator, Point, Problem
 from .solution import Array
 
 MAX_STEPS = 60
-MAX_PRODUCTS = 1000
+MAX_PRODUCTS = 3000
 # Steps of conjugate gradients that are looked back on to tell how far the objective still falls.
 LOOK_BACK = 6
 # Cells at a time, in operations on whole vectors.
@@ -101,10 +101,12 @@ class _Step:
         self.shares = problem.loss.probabilities(self.point.scores) if problem.loss.joint else None
         self.diagonal = operator.squares(each) + 2 * problem.penalty
         self.diagonal[self.diagonal <= 0] = 1.0
+        if problem.penalty == 0:  # only then is the solution of smallest norm where steps lead
+            self.diagonal[:] = 1.0
         self.total = each.sum(axis=0)
         self.total[self.total <= 0] = 1.0
         self.change: Preconditioner | None = None
-        if self.dense is not None:
+        if self.dense is not None and problem.penalty > 0:
             self.typical = problem.typical_curvature(self.point)
             self.change = self.dense(2 * problem.penalty / self.typical)
 
@@ -175,7 +177,9 @@ class _Step:
     def _turn(self, direction: Array, left: Array, before: Array | float = 0.0) -> Array:
         """The next direction, conjugate to the one before; returns left'·M⁻¹·left."""
         ends = [(slice(len(left) - 1, len(left)), left[-1:] / self.total)]
-        if self.change is not None:
+        if self.change is None:
+            ends.append((slice(0, self.n_dense), left[: self.n_dense]))
+        else:
             dense = slice(0, self.n_dense)
             turned = self.change.apply(self.change.transposed(left[dense])) / self.typical
             ends.append((dense, turned))

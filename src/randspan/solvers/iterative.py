@@ -43,6 +43,8 @@ class Solver:
         self, problem: Problem, warm: Found | None = None, tolerance: float = FINE
     ) -> Found:
         """The minimum, from where a similar problem ended or from zero."""
+        if self.operator.coded and self.operator.trace == 0:
+            return Found(problem.zero, 0, True, "no function varies")
         apart = not problem.loss.joint and _unlike(problem.targets)
         if apart and self.method != "sketched":
             return self._apart(problem, tolerance)
@@ -105,8 +107,8 @@ class Solver:
         k = self.operator.shape[1]
         if self.operator.coded:
             kinks = np.count_nonzero(problem.curvature(start.scores), axis=0)
-            few = problem.limits is None and problem.penalty > 0 and len(problem.targets)
-            return bool(few) and kinks.min() > 0 and kinks.max() <= FEW_KINKS
+            possible = problem.limits is None and problem.penalty > 0
+            return possible and int(kinks.min()) > 0 and int(kinks.max()) <= FEW_KINKS
         if k > newton.MODERATE and problem.penalty == 0:
             return False
         if k <= FEW_FUNCTIONS or (problem.limits is not None and k <= newton.MODERATE):

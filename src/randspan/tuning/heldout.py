@@ -24,6 +24,8 @@ from ..solvers.problem import Problem
 FOLDS = 5
 ENOUGH_ROWS = 2_000
 STEPS_PER_DECADE = 2
+# How many decades the path goes up where its largest ridge is the best.
+FARTHEST = 6
 # Ridges alpha·k beside the trace of Z̃'Z̃: where the path begins, and where it ends by precision.
 LARGEST = 1e-2
 SMALLEST = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
@@ -89,9 +91,10 @@ def by_heldout(
     seed: int,
     progress: Callable[[str], None] = lambda text: None,
     largest: float = LARGEST,
+    parts: list[NDArray[np.intp]] | None = None,
 ) -> Judged:
     """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/2)."""
-    parts = folds(problem.weights, seed)
+    parts = folds(problem.weights, seed) if parts is None else parts
     if not parts:
         raise ValueError("alpha='auto' needs two rows or more to hold some out: set a number.")
     unit = trace / scale * _steepness(problem)
@@ -115,7 +118,7 @@ def by_heldout(
     first = float(10.0 ** (highest / STEPS_PER_DECADE))
     if judged[0].alpha == first:  # the signal is weak: larger ridges may serve it better
         starts = [None] * len(parts)
-        for exponent in range(int(highest) + 1, int(highest) + 2 * STEPS_PER_DECADE + 1):
+        for exponent in range(int(highest) + 1, int(highest) + FARTHEST * STEPS_PER_DECADE + 1):
             alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
             larger = judge(solver, problem, alpha, scale, parts, starts)
             if larger.error > 1.001 * min(best, larger.error):

@@ -110,6 +110,8 @@ class Radial(Kernel):
     metric = "euclidean"
 
     def matrix(self, T):
+        T = T.astype(np.float64)
+        T -= T.mean(axis=0)  # squares of offsets would eat the digits of distances
         squares = (T * T).sum(axis=1)
         q = squares[:, None] + squares - 2 * (T @ T.T)
         np.maximum(q, 0, out=q)
@@ -137,7 +139,7 @@ class Radial(Kernel):
 
 def start(kernel: Kernel, rows: NDArray) -> Scales:
     """Equal scales, at which the median distance of two rows is 1."""
-    few = rows[:500]
+    few = rows[:: -(-len(rows) // 500)]
     apart = pdist(few.astype(np.float64), kernel.metric)  # type: ignore[attr-defined]
     apart = apart[apart > 0]
     scale = 1 / float(np.median(apart)) if len(apart) else 1.0
@@ -262,9 +264,10 @@ class Learner:
 
     def _batches(self) -> list[tuple[NDArray, Array]]:
         n = len(self.rows)
-        if n <= BATCH:
+        if n <= BATCH and self.chances is None:
             return [(self.rows, self.targets)]
-        chosen = [self._draw(BATCH) for _ in range(BATCHES)]
+        size = BATCH if self.chances is None else min(BATCH, -(-n // 2))
+        chosen = [self._draw(size) for _ in range(BATCHES)]
         return [(self.rows[rows], self.targets[rows]) for rows in chosen]
 
     def _draw(self, count: int) -> NDArray[np.intp]:
@@ -307,13 +310,15 @@ def _slope_of_matrix(C: Array, Y: Array, inner: NDArray | None) -> Array:
 
 
 def _inverse(C: Array) -> Array:
-    """C⁻¹ of a positive definite C, which is overwritten."""
-    factor, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)
-    if failed:  # rounding: a ridge of 1e-4 beside a trace of n
-        raise np.linalg.LinAlgError("The kernel matrix is not positive definite.")
+    """C⁻¹ of a positive definite C; more is added to its diagonal where rounding made it less."""
+    for more in (0.0, 1e-3, 1e-1, 10.0):
+        system = C.copy()
+        system.flat[:: len(C) + 1] += more
+        factor, failed = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
+        if not failed:
+            break
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    lower = np.tril(inverse)
-    return lower + np.tril(inverse, -1).T
+    return np.tril(inverse) + np.tril(inverse, -1).T
 
 
 @dataclass
