@@ -25,6 +25,8 @@ from .progress import Progress
 
 # Arrays of the size of the targets: scores, slopes, values, multipliers, and those of a fold.
 COPIES = 14
+# From here on an alpha of cells must earn its price.
+FEW_ROWS_OF_CELLS = 10_000
 # Solvers go on to a residual of 1e-6; predictions hardly change from here on.
 WORTH_A_WARNING = 1e-4
 
@@ -125,9 +127,16 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
         if alpha == "auto" and operator.trace == 0:
             alpha = 1.0  # no function varies: every alpha gives the same constant
         elif alpha == "auto":
-            largest = largest_alpha(operator, state.frame.ridge)
             judged = heldout.by_heldout(
-                solver, problem, scale, operator.trace, state.frame.seed, progress.note, largest
+                solver,
+                problem,
+                scale,
+                operator.trace,
+                state.frame.seed,
+                progress.note,
+                largest=largest_alpha(operator, state.frame.ridge),
+                # Small ridges take long with many cells, and change classes and errors little.
+                gain=0.01 if operator.coded and len(Y) > FEW_ROWS_OF_CELLS else 0.0,
             )
             alpha = judged.alpha
         problem = replace(problem, penalty=alpha * scale)

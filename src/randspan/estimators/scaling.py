@@ -120,12 +120,16 @@ def _descend(
     if len(present) > most:
         present = np.sort(rng.choice(present, most, replace=False))
     rows = np.empty((len(present), X.shape[1]), np.float32)
-    for s in range(0, len(present), step):
-        rows[s : s + step] = plain.rows(X[present[s : s + step]], np.float32).dense
+
+    def fill(start: int) -> None:
+        some = slice(start, start + step)
+        rows[some] = plain.rows(X[present[some]], np.float32).dense
+
     chances = None if weights is None else weights[present] / weights[present].sum()
     kernel = KERNELS[plain.family.nearest_kernel]
     n_jobs = settings.n_jobs
     with cpu.threads(cpu.n_threads(n_jobs), n_jobs, 1) as pool:
+        pool(fill, list(range(0, len(present), step)))
         learner = Learner(kernel, rows, Y[present], chances, rng, pool, progress)
         # Few grids are quickly fitted, and less is spent on them.
         steps = min(15 + (plain.n_components or STEPS), STEPS) if many else STEPS

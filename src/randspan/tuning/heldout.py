@@ -92,8 +92,12 @@ def by_heldout(
     progress: Callable[[str], None] = lambda text: None,
     largest: float = LARGEST,
     parts: list[NDArray[np.intp]] | None = None,
+    gain: float = 0.0,
 ) -> Judged:
-    """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/2)."""
+    """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/2).
+
+    Where a step gains less than ``gain`` the path ends, and that much is not worth a smaller alpha.
+    """
     parts = folds(problem.weights, seed) if parts is None else parts
     if not parts:
         raise ValueError("alpha='auto' needs two rows or more to hold some out: set a number.")
@@ -104,16 +108,16 @@ def by_heldout(
     constant = problem.objective(problem.zero) / float(problem.weights.sum())
     enough = PERFECT * constant / (1 if problem.loss.joint else problem.n_targets)
     judged: list[Judged] = []
-    rising = 0
+    rising, best = 0, np.inf
     for exponent in np.arange(highest, lowest - 1, -1):
         alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
         judged.append(judge(solver, problem, alpha, scale, parts, starts))
         progress(f"alpha {alpha:.3g}: held-out {problem.loss.name} loss {judged[-1].error:.5g}")
         error = judged[-1].error
-        best = min(entry.error for entry in judged)
-        judged = [entry for entry in judged if entry.error <= 1.001 * best]
+        before, best = best, min(best, error)
+        judged = [entry for entry in judged if entry.error <= max(1.001, 1 + gain) * best]
         rising = rising + 1 if error > RISING * best else 0
-        if rising == 2 or best <= enough:
+        if rising == 2 or best <= enough or (gain and error > (1 - gain) * before):
             break
     first = float(10.0 ** (highest / STEPS_PER_DECADE))
     if judged[0].alpha == first:  # the signal is weak: larger ridges may serve it better

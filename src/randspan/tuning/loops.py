@@ -51,5 +51,6 @@ def distances(columns, centres, gamma, out):
             row[:] = 0
             for m in range(d):
                 weight, own = gamma[m], centres[c, m]
-                for i in range(stop - start):
-                    row[i] += weight * abs(columns[m, start + i] - own)
+                column = columns[m, start:stop]
+                for i in range(len(row)):
+                    row[i] += weight * abs(column[i] - own)

@@ -230,8 +230,10 @@ class Learner:
             K = self.kernel.matrix(self.rows[near] * at.scales.astype(np.float32))[0]
             K.flat[:: len(K) + 1] += at.ridge
             Y = self.targets[near] - self.targets[near].mean(axis=0)
-            P = _inverse(K)
-            return float((((P @ Y)[inner] / np.diagonal(P)[inner, None]) ** 2).mean())
+            near = np.flatnonzero(inner)
+            solved = _solved(K, np.hstack([np.eye(len(K))[:, near], Y]))
+            own = solved[near, np.arange(len(near))]
+            return float(((solved[near, len(near) :] / own[:, None]) ** 2).mean())
 
         return float(np.mean(self.pool(error, self._nearest(at.scales, centres))))
 
@@ -243,7 +245,7 @@ class Learner:
         """For some rows the rows that are nearest to each, nearest first."""
         from . import loops
 
-        away = np.empty((len(centres), len(self.rows)), np.float32)
+        away = self._away[: len(centres)]
         at, gamma = self.rows[centres], scales.astype(np.float32)
         step = 2**16
 
@@ -261,6 +263,10 @@ class Learner:
     @cached_property
     def _columns(self) -> NDArray[np.float32]:
         return np.ascontiguousarray(self.rows.T)
+
+    @cached_property
+    def _away(self) -> NDArray[np.float32]:
+        return np.empty((max(CENTRES, JUDGES), len(self.rows)), np.float32)
 
     def _batches(self) -> list[tuple[NDArray, Array]]:
         n = len(self.rows)
@@ -295,29 +301,43 @@ class Learner:
 
 
 def _slope_of_matrix(C: Array, Y: Array, inner: NDArray | None) -> Array:
-    """∂L/∂C for C = K + μI; L is summed over ``inner`` rows only where these are given."""
-    P = _inverse(C)
-    own = np.diagonal(P).copy()
-    a = P @ Y
-    each = np.ones(len(Y)) if inner is None else inner.astype(np.float64)
-    U = each[:, None] * a / own[:, None] ** 2
-    v = each * (a**2).sum(axis=1) / own**3
+    """∂L/∂C for C = K + μI; L is the mean over ``inner`` rows only where these are given."""
+    near = np.arange(len(C)) if inner is None else np.flatnonzero(inner)
+    if inner is None:
+        P = _inverse(C)
+        a, own = P @ Y, np.diagonal(P)
+    else:  # columns of P for these rows are all that is needed
+        solved = _solved(C, np.hstack([np.eye(len(C))[:, near], Y]))
+        P, a = solved[:, : len(near)], solved[:, len(near) :]
+        own = P[near, np.arange(len(near))]
+    U = a[near] / own[:, None] ** 2
+    v = (a[near] ** 2).sum(axis=1) / own**3
     half = (P * np.sqrt(v)).astype(np.float32)
     G = (half @ half.T).astype(np.float64)
     cross = (P @ U) @ a.T
     G -= (cross + cross.T) / 2
-    return G * (2 / float(each.sum()))
+    return G * (2 / len(own))
 
 
-def _inverse(C: Array) -> Array:
-    """C⁻¹ of a positive definite C; more is added to its diagonal where rounding made it less."""
+def _factor(C: Array) -> Array:
+    """The lower Cholesky factor; more is added to the diagonal where rounding made C indefinite."""
     for more in (0.0, 1e-3, 1e-1, 10.0):
         system = C.copy()
         system.flat[:: len(C) + 1] += more
         factor, failed = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
         if not failed:
             break
-    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    return factor
+
+
+def _solved(C: Array, right: Array) -> Array:
+    """C⁻¹·right."""
+    return lapack.dpotrs(_factor(C), right, lower=1)[0]
+
+
+def _inverse(C: Array) -> Array:
+    """C⁻¹."""
+    inverse, _ = lapack.dpotri(_factor(C), lower=1, overwrite_c=1)
     return np.tril(inverse) + np.tril(inverse, -1).T
 
 
