@@ -8,6 +8,7 @@ when somebody asks for them.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -307,6 +308,7 @@ class SpanModel(BaseEstimator):
             )
         if n_components is not None:
             frame = frame.with_components(n_components)
+        frame = replace(frame, ridge=None)  # found for the targets of that model
         # Without a random_state of its own a model repeats the frame's draw.
         return frame if self.random_state is None else frame.with_seed(seed_from(self.random_state))
 
