@@ -85,19 +85,23 @@ def figures(result: dict[str, Any], folder: Path) -> list[Path]:
     curve = Figure(figsize=(6, 4), layout="constrained")
     axes = curve.subplots()
     ours = sorted((one for one in found["fits"] if one["split"] == 0), key=lambda one: one["grids"])
-    for label, fits, remark in (
-        ("randspan, P grids", ours, lambda one: f"P = {one['grids']}"),
-        ("LightGBM", found["trees"], lambda one: f"{one['trees']:,} × {one['leaves']}"),
+    for label, fits, remark, below in (
+        ("randspan, P grids", ours, lambda one: f"P = {one['grids']}", True),
+        ("LightGBM", found["trees"], lambda one: f"{one['trees']:,} × {one['leaves']}", False),
     ):
         if not fits:
             continue
         seconds = [one["fit_seconds"] for one in fits]
         axes.plot(seconds, [one["error"] for one in fits], "o-", label=label)
         for one, x in zip(fits, seconds, strict=True):
-            place = {"textcoords": "offset points", "xytext": (5, 5), "fontsize": 8}
-            axes.annotate(remark(one), (x, one["error"]), **place)
+            offset = (-5, -5) if below else (5, 5)
+            place = {"textcoords": "offset points", "xytext": offset, "fontsize": 8}
+            sides = {"ha": "right", "va": "top"} if below else {}
+            axes.annotate(remark(one), (x, one["error"]), **place, **sides)
     axes.margins(0.15)
-    axes.set(xscale="log", xlabel="fit seconds", ylabel=f"test error, {WRONG}")
+    axes.set(xscale="log", yscale="log", xlabel="fit seconds", ylabel=f"test error, {WRONG}")
+    axes.set_yticks([2, 3, 5, 10, 16], ["2", "3", "5", "10", "16"])
+    axes.minorticks_off()
     axes.set_title(f"Forest Cover, {found['rows']:,} rows to train")
     axes.legend()
 
@@ -111,6 +115,8 @@ def figures(result: dict[str, Any], folder: Path) -> list[Path]:
         axes.loglog(sizes, np.exp(height) * sizes**slope, label=f"exponent {slope:.2f}")
         axes.loglog(sizes, [one["floor_seconds"] for one in fits], "s:", label="floor of the solve")
         axes.set(xlabel=what, ylabel="seconds")
+        axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+        axes.minorticks_off()
         axes.legend()
     return _saved({"bins_curve.png": curve, "bins_growth.png": growth}, folder)
 

@@ -98,7 +98,7 @@ def learned(
 
     if many:  # compared with equal ones at the density of all rows already
         trial.settings = replace(trial.settings, alpha=found[0].ridge)
-        return _widest(trial, frame_of, found[0], range(-1, 4))[1]
+        return _widest(trial, frame_of, found[0], range(-1, 3))[1]
     best, frame = trial.error(plain), equal
     for scales in found:
         free = range(-FARTHEST, FARTHEST + 1) if plain.family.stretch is not None else range(1)
