@@ -39,7 +39,7 @@ y = X[:, 0] + 0.1
         ({"scales": [1.0, 2.0]}, "scales must be None or one finite number >= 0 for each of the 3"),
         ({"scales": [1.0, -2.0, 1.0]}, "scales must be"),
         ({"scales": [1.0, np.inf, 1.0]}, "scales must be"),
-        ({"scales": "learn"}, "scales must be None or one number per column"),
+        ({"scales": "lern"}, "scales must be one of 'learn', 'rotate', None or one number"),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

@@ -32,6 +32,8 @@ FUNCTIONS, GRIDS, CODES, ROWS, HELD_OUT = 1500, 32, 2 * 10**7, 20_000, 5_000
 FEW_ROWS, FOLDS, FEWEST_ROWS = 5_000, 3, 20
 # Rows of a trial with infinitely many functions.
 KERNEL_ROWS = 1500
+# Finitely many grids want a narrower kernel than infinitely many, and so few of them this ridge.
+ALPHA_OF_FEW = 0.1
 # Columns that are still turned.
 MOST_TURNED = 1000
 # Common factors 2^(j/2): how far the search goes.
@@ -97,8 +99,8 @@ def learned(
         return replace(frame, importances=scales.importances(variances), ridge=scales.ridge)
 
     if many:  # compared with equal ones at the density of all rows already
-        trial.settings = replace(trial.settings, alpha=found[0].ridge)
-        return _widest(trial, frame_of, found[0], range(-1, 3))[1]
+        trial.settings = replace(trial.settings, alpha=max(found[0].ridge, ALPHA_OF_FEW))
+        return _widest(trial, frame_of, found[0], range(1, FARTHEST))[1]
     best, frame = trial.error(plain), equal
     for scales in found:
         free = range(-FARTHEST, FARTHEST + 1) if plain.family.stretch is not None else range(1)
@@ -146,7 +148,7 @@ def _descend(
 def _widest(
     trial: _Trial, frame_of: Callable[[Scales], Frame], scales: Scales, free: range
 ) -> tuple[float, Frame]:
-    """The common factor 2^(j/2), j in ``free``, with the smallest error, walking from 1."""
+    """The common factor 2^(j/2), j in ``free``, with the smallest error, walking from near 1."""
     tried: dict[int, tuple[float, Frame]] = {}
 
     def error(j: int) -> float:
@@ -155,8 +157,8 @@ def _widest(
             tried[j] = trial.error(frame), frame
         return tried[j][0]
 
-    best = 0
-    step = 1 if 1 in free and error(1) < error(0) else -1
+    best = max(0, free.start)
+    step = 1 if best + 1 in free and error(best + 1) < error(best) else -1
     while best + step in free and error(best + step) < error(best):
         best += step
     error(best)
