@@ -54,31 +54,19 @@ class CodedRows:
         return sum(map(len, self.weights))
 
     def joined(self) -> CodedRows:
-        """The same rows in one block, without those of weight 0."""
-        if not self.weights:
+        """The same rows in one block."""
+        if len(self.weights) <= 1:
             return self
-        if len(self.weights) == 1 and (self.weights[0] > 0).all():
-            return self
-        alive = [each > 0 for each in self.weights]
         inputs = None
-        if self.inputs[0] is not None:
-            parts = [part[kept] for part, kept in zip(self.inputs, alive, strict=True)]
-            thin = any(map(sparse.issparse, parts))
-            inputs = (
-                sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
-                if thin
-                else np.concatenate(parts)
-            )
-
-        def together(parts: list, axis: int = 0) -> NDArray:
-            kept = [np.compress(k, part, axis) for part, k in zip(parts, alive, strict=True)]
-            return np.concatenate(kept, axis)
-
+        if any(map(sparse.issparse, self.inputs)):
+            inputs = sparse.vstack([sparse.csr_array(part) for part in self.inputs], format="csr")
+        elif self.inputs[0] is not None:
+            inputs = np.concatenate(self.inputs)
         return CodedRows(
-            [together(self.codes, 1)],
+            [np.concatenate(self.codes, axis=1)],
             [inputs],
-            [together(self.targets)],
-            [together(self.weights)],
+            [np.concatenate(self.targets)],
+            [np.concatenate(self.weights)],
         )
 
     def without(self, gone: CodedRows) -> CodedRows:

@@ -160,7 +160,9 @@ class Reading:
         scales=None,
         rotation: NDArray[np.float64] | None = None,
     ) -> Frame:
-        """A frame of these rows, scaled and turned."""
+        """A frame of these rows, scaled and turned; some families know how many functions."""
+        if n_components is None:
+            n_components = family.default_components
         d = len(self.columns.mean)
         centre = scale = None
         if standardize:

@@ -15,23 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import losses
 from ..coded import CodedRows
 from ..engines import cpu
 from ..engines.memory import budget
-from ..families import Family, Functions
+from ..families import Functions
 from ..families.base import check_choice, check_number
 from ..families.randomness import seed_from
 from ..families.rows import canonical
-from ..frame import Frame, Reading, as_family
+from ..frame import Frame, as_family
 from ..losses import Loss, Squared
 from ..moments import Factor, Moments
 from ..solvers import METHODS, LeastSquares, Solution
-from . import coding, fitting, scaling
+from . import coding, fitting
 from .fitting import Settings, State, Targets
 from .kernel_machine import KernelColumns
+from .parameters import check_bound, check_dtype, check_jobs, check_weights
+from .reading import read_frame
 
 # A row removed must leave a scatter that is not negative; rounding is forgiven up to here.
 FORGIVEN = 1e-6
@@ -170,9 +172,7 @@ class SpanModel(BaseEstimator):
                 "n_components=inf is the exact kernel machine, which needs all rows at once: use "
                 "fit, or a finite n_components to stream."
             )
-        if frame.n_components is None and frame.family.default_components is not None:
-            frame = frame.with_components(frame.family.default_components)
-        elif frame.n_components is None:
+        if frame.n_components is None:
             frame = fitting.fit(frame, X, targets, weights, settings).frame
         functions = frame.functions()
         coding.check_solver(settings, functions)
@@ -422,7 +422,10 @@ class SpanModel(BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The shares of the columns in learned scales; they sum to 1."""
+        """s_m² Var(x_m), as a share of the sum over columns m, of learned scales s.
+
+        With scales="rotate" s_m² is the squared length of row m of the learned matrix.
+        """
         check_is_fitted(self)
         importances = self._state.frame.importances
         if importances is None:
@@ -502,58 +505,3 @@ def _without(held: Moments, old: Moments) -> Moments:
             "negative. Hand in the rows, targets and weights it was fitted on."
         )
     return left
-
-
-def read_frame(
-    estimator, X, weights, n_components, targets: Targets | None, settings: Settings
-) -> Frame:
-    """The frame of all rows of X, by the parameters of an estimator."""
-    scales, family = estimator.scales, as_family(estimator.family)
-    step, standardize = 8192, estimator.standardize
-    blocks = (
-        (X[s : s + step], None if weights is None else weights[s : s + step])
-        for s in range(0, X.shape[0], step)
-    )
-    reading = Reading.of(blocks, n_components, seed_from(estimator.random_state))
-    if not isinstance(scales, str):
-        return reading.frame(family, n_components, standardize, scales)
-    check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
-    if targets is None:
-        raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")
-    plain = reading.frame(family, n_components, standardize)
-
-    def framed(family: Family, scales, rotation) -> Frame:
-        return reading.frame(family, n_components, standardize, scales, rotation)
-
-    turning = scales == "rotate"
-    return scaling.learned(family, plain, framed, X, targets, weights, turning, settings)
-
-
-def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
-    """Non-negative weights that are not all zero, or None."""
-    if sample_weight is None:
-        return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-
-def check_bound(bound) -> float:
-    """C of the box, a positive number."""
-    number = check_number("bound", bound)
-    if number <= 0:
-        raise ValueError(f"bound must be None or a positive number, got {bound!r}.")
-    return number
-
-
-def check_dtype(dtype) -> np.dtype:
-    """float32 or float64."""
-    for known in (np.dtype(np.float32), np.dtype(np.float64)):
-        if dtype in (known.name, known.type) or (isinstance(dtype, np.dtype) and dtype == known):
-            return known
-    raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
-
-
-def check_jobs(n_jobs) -> int | None:
-    """None, or a whole number of threads other than 0."""
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
-    return None if n_jobs is None else int(n_jobs)

@@ -12,8 +12,9 @@ from ..families.randomness import raw_bits
 from ..families.rows import canonical
 from ..losses import Logistic, Softmax
 from ..solvers import LeastSquares
-from .base import SpanModel, check_weights, squared_only
+from .base import SpanModel, squared_only
 from .calibration import Calibration, least_squares_probabilities
+from .parameters import check_weights
 
 # Rows whose leave-one-out scores probabilities are fitted to.
 CALIBRATION_ROWS = 2000

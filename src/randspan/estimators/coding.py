@@ -29,6 +29,7 @@ from ..solvers.problem import Problem
 from ..tuning.alpha import by_gcv
 from ..tuning.heldout import by_heldout, folds, judge
 from . import iterating
+from .kernel_machine import centred
 from .progress import Progress
 
 # Up to here the n × n matrix takes a second or two.
@@ -196,11 +197,7 @@ class CodedKernel:
         """Inner products of centred rows with the centred training rows, and with themselves."""
         Z = Z.astype(np.float64)
         columns, own = (Z @ self.train.T).toarray(), np.asarray((Z * Z).sum(axis=1)).ravel()
-        if self.shares is None or self.means is None:
-            return columns, own
-        mean, grand_mean = columns @ self.shares, float(self.shares @ self.means)
-        centred = columns - self.means - (mean - grand_mean)[:, None]
-        return centred, own - 2 * mean + grand_mean
+        return centred(columns, own, self.shares, self.means)
 
 
 def _by_kernel(state: Any, rows: CodedRows, settings: Any) -> LeastSquares:

@@ -104,10 +104,6 @@ def fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> State
         known = isinstance(state.solution, LeastSquares)
         return (state.solution.gcv_error if known else np.inf), state  # type: ignore[union-attr]
 
-    if frame.family.default_components is not None:
-        return _fit(
-            frame.with_components(frame.family.default_components), X, targets, weights, settings
-        )
     found = doubled(attempt)
     return found if plain else _fit(found.frame, X, targets, weights, settings)
 

@@ -38,11 +38,17 @@ class KernelColumns(Functions):
         """
         parts = [rows[s : s + 256] for s in range(0, len(rows), 256)]
         own = np.concatenate([np.diagonal(self.family.closed_form(p, p)) for p in parts])
-        if self.shares is None or self.means is None:
-            return columns, own
-        mean, grand_mean = columns @ self.shares, float(self.shares @ self.means)
-        centred = columns - self.means - (mean - grand_mean)[:, None]
-        return centred, own - 2 * mean + grand_mean
+        return centred(columns, own, self.shares, self.means)
+
+
+def centred(
+    columns: NDArray, own: NDArray, shares: NDArray | None, means: NDArray | None
+) -> tuple[NDArray, NDArray]:
+    """Inner products with training rows, and with oneself, as they are between centred rows."""
+    if shares is None or means is None:
+        return columns, own
+    mean, grand_mean = columns @ shares, float(shares @ means)
+    return columns - means - (mean - grand_mean)[:, None], own - 2 * mean + grand_mean
 
 
 def check_memory(n_rows: int) -> None:

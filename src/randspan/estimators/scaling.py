@@ -191,7 +191,7 @@ class _Trial:
             self.k: Any = np.inf
             most = KERNEL_ROWS
         elif coded:
-            self.k = min(k or plain.family.default_components or GRIDS, GRIDS // (1 + many))
+            self.k = min(k, GRIDS // (1 + many))
             most = CODES // self.k
         else:
             self.k, most = min(k or FUNCTIONS // 2, FUNCTIONS), ROWS

@@ -17,8 +17,9 @@ from ..families.base import check_n_components
 from ..families.rows import canonical
 from ..features import Features
 from ..losses import Squared
-from .base import check_dtype, check_jobs, check_weights, read_frame
 from .fitting import Settings
+from .parameters import check_dtype, check_jobs, check_weights
+from .reading import read_frame
 
 # Whole numbers of more than so many values are numbers, not classes.
 MOST_CLASSES = 50

@@ -5,8 +5,8 @@ one cell may hold a hundred thousand rows where another holds one: dividing by t
 makes the problem round. Dense functions beside the cells have a sketch of their own.
 
 The squared loss is one Newton step. It ends when the gradient is small enough, or when the
-objective is known to be within a millionth of its minimum: the last few steps of conjugate
-gradients tell how far it still falls (Hestenes and Stiefel 1952).
+objective is as near to its minimum as was asked for: the last few steps of conjugate gradients tell
+how far it still falls (Hestenes and Stiefel 1952).
 """
 
 from __future__ import annotations
