@@ -1,8 +1,16 @@
 """The table that drives the test matrix: adding a family is adding a row."""
 
+import numpy as np
 from scipy import sparse, stats
+from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
+
+
+def target(X):
+    """Something to learn, for families that look at the target."""
+    X = X.toarray() if sparse.issparse(X) else X
+    return np.sin(X[:, 0]) + X[:, -1] ** 2
 
 
 def plain(values):
@@ -36,12 +44,28 @@ FAMILIES = {
     "bins-hat": rs.Bins(pitch=2.0),
     "bins-law": rs.Bins(pitch=stats.expon(0.5)),
     "hybrid": rs.Fourier() + rs.Bins(),
+    "expansions": rs.KernelExpansions(),
+    "expansions-nystrom": rs.KernelExpansions("laplacian", coefficients="nystrom"),
+    "expansions-pivots": rs.KernelExpansions("poly", 0.1, anchors="rpcholesky"),
+    "networks": rs.Networks(),
+    "networks-deep": rs.Networks((8, 5), "tanh"),
+    "trees": rs.Trees(),
+    "leaves": rs.Trees(output="leaves", min_samples_leaf=3),
+    "hypotheses": rs.Hypotheses(DecisionTreeRegressor(max_depth=6)),
+    "hypotheses-random": rs.Hypotheses(DecisionTreeRegressor(max_depth=4), targets="random"),
+    "union-of-grown": rs.Trees() + rs.Fourier(),
     "union-of-three": rs.Units(direct=True) + rs.Bumps() + rs.Fourier("matern52"),
 }
 
 #: Families whose draw takes rows of the training data: a weight of two is not a row that stands
 #: twice for them, as for scikit-learn's Nystroem.
-SAMPLES_ROWS = {"bumps", "union-of-three"}
+SAMPLES_ROWS = {
+    *("bumps", "union-of-three", "expansions", "expansions-nystrom", "expansions-pivots"),
+    *("trees", "leaves", "hypotheses", "hypotheses-random", "union-of-grown"),
+}
 
 #: Families with a parameter that has no name of its own: it would name tests by its address.
 NAMELESS = {"fourier-sampler", "bins-law"}
+
+#: Families of which every function changes with the number of functions: they have an anchor each.
+ANCHORED = {"expansions-nystrom", "expansions-pivots"}

@@ -24,7 +24,7 @@ EXPECTED = dict.fromkeys(
         "check_sample_weight_equivalence_on_dense_data",
         "check_sample_weight_equivalence_on_sparse_data",
     ),
-    "centres are sampled rows: a weight of two is not a row that stands twice",
+    "rows are sampled: a weight of two is not a row that stands twice",
 )
 #: Cells stand in the order in which rows bring them.
 ORDER = dict.fromkeys(EXPECTED, "repeated and shuffled rows bring the same cells in another order")
@@ -82,8 +82,12 @@ def test_every_family_learns(name, dtype, kind):
     # Linear functions, and signs of linear ones, see little of a target that is even in x.
     least = {"projections": -0.1, "units-sign": 0.1}.get(name, 0.3)
     assert score > least, score
+    if kind == "float32" and FAMILIES[name].uses_target:
+        return  # between splits of a tree that are equally good, rounding of the inputs decides
     # At the same alpha: rounding may take the choice of it one step of the lattice further.
-    plain = clone(model).set_params(alpha=model.alpha_).fit(X[:400], y[:400])
+    # (Of functions that learned from the target a number asks for another fit.)
+    alpha = "auto" if FAMILIES[name].uses_target else model.alpha_
+    plain = clone(model).set_params(alpha=alpha).fit(X[:400], y[:400])
     gap = np.abs(plain.predict(X[400:]) - model.predict(form[400:])).max()
     assert gap < (1e-7 if dtype == "float64" and kind != "float32" else 0.05)
 

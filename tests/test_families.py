@@ -10,14 +10,14 @@ import randspan as rs
 from randspan.families import loops
 from randspan.families.bandwidth import weighted_median
 from randspan.families.rows import Rows, as_rows
-from table import FAMILIES, NAMELESS, plain
+from table import FAMILIES, NAMELESS, plain, target
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_shape_bound_and_precision(name, rng):
     family = FAMILIES[name]
     X = rng.normal(size=(300, 6))
-    functions = family.draw(X, 48, 0)
+    functions = family.draw(X, 48, 0, target(X))
     Z = functions(X)
     extra = 6 if name in ("units-direct", "union-of-three") else 0
     assert Z.shape == (300, functions.n_columns)
@@ -40,7 +40,7 @@ def test_shape_bound_and_precision(name, rng):
 def test_sparse_and_dense_rows_agree(name, dtype, rng):
     dense = rng.normal(size=(200, 7)) * (rng.uniform(size=(200, 7)) < 0.3)
     dense = dense.astype(dtype)
-    functions = FAMILIES[name].draw(dense, 30, 0)
+    functions = FAMILIES[name].draw(dense, 30, 0, target(dense))
     centre, scale = rng.normal(size=7), rng.uniform(0.5, 2, size=7)
     # A phase is rounded relative to its size, and heavy-tailed laws have large frequencies.
     frequencies = getattr(functions, "frequencies", np.ones(1))
@@ -80,12 +80,15 @@ def test_facts():
     assert rs.Fourier().rotation_invariant
     assert not rs.Fourier("laplacian").rotation_invariant
     assert not rs.Stumps().differentiable
-    assert not any(f.uses_target for f in FAMILIES.values())
+    assert {name for name, f in FAMILIES.items() if f.uses_target} == {
+        *("trees", "leaves", "hypotheses", "union-of-grown"),
+    }
     assert {name for name, f in FAMILIES.items() if f.sparse} == {
         "bins",
         "bins-hat",
         "bins-law",
         "hybrid",
+        "leaves",
     }
 
 

@@ -75,6 +75,13 @@ CLOSED_FORMS = {
     "bins-distribution": rs.Bins(pitch=stats.expon(1.0)),
     "bins-density": rs.Bins(pitch=lambda delta: delta * np.exp(-delta)),
     "hybrid": rs.Fourier(gamma=0.5) + rs.Bins(gamma=0.5),
+    **{
+        f"expansions-{law}": rs.KernelExpansions("rbf", 0.5, law, DATA_CENTERS[:2] + 1)
+        for law in ("normal", "uniform", "laplace", "bernoulli")
+    },
+    "expansions-family": rs.KernelExpansions(rs.Fourier("matern32", 0.5), anchors=DATA_CENTERS + 2),
+    "networks-relu": rs.Networks((10,), scale=0.7),
+    "networks-cos-unbiased": rs.Networks((10,), "cos", bias=False),
 }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .families.rows import fingerprints
+from .families.rows import fingerprints, mixed_in
 
 Array = NDArray[np.float64]
 
@@ -31,16 +31,19 @@ class CodedRows:
         X, where dense functions are to be evaluated again.
     targets : list of ndarray of shape (n_rows, n_targets)
     weights : list of ndarray of shape (n_rows,)
+    keys : list of ndarray of shape (n_rows,), or list of None
+        What rows are known by again where cells have learned from some (`bags.row_keys`).
     """
 
     codes: list[NDArray[np.int32]]
     inputs: list[Any]
     targets: list[Array]
     weights: list[Array]
+    keys: list[Any]
 
     @classmethod
     def none(cls) -> CodedRows:
-        return cls([], [], [], [])
+        return cls([], [], [], [], [])
 
     def __add__(self, other: CodedRows) -> CodedRows:
         return CodedRows(
@@ -48,6 +51,7 @@ class CodedRows:
             self.inputs + other.inputs,
             self.targets + other.targets,
             self.weights + other.weights,
+            self.keys + other.keys,
         )
 
     def __len__(self) -> int:
@@ -67,6 +71,7 @@ class CodedRows:
             [inputs],
             [np.concatenate(self.targets)],
             [np.concatenate(self.weights)],
+            [None if self.keys[0] is None else np.concatenate(self.keys)],
         )
 
     def without(self, gone: CodedRows) -> CodedRows:
@@ -91,35 +96,23 @@ class CodedRows:
         )
         left = np.ones(len(held), dtype=bool)
         left[taken] = False
-        [codes], [inputs], [targets], [weights] = (
-            held.codes,
-            held.inputs,
-            held.targets,
-            held.weights,
-        )
-        kept = None if inputs is None else inputs[left]
-        return CodedRows([codes[:, left]], [kept], [targets[left]], [weights[left]])
+        [codes], [inputs], [targets] = held.codes, held.inputs, held.targets
+        [weights], [keys] = held.weights, held.keys
+        kept, known = (None if part is None else part[left] for part in (inputs, keys))
+        return CodedRows([codes[:, left]], [kept], [targets[left]], [weights[left]], [known])
 
     def _fingerprints(self) -> NDArray[np.uint64]:
         """A number for every row, by its codes, inputs (where kept), targets and weight."""
         numbers = np.column_stack([self.targets[0], self.weights[0]]) + 0.0  # no -0.0
-        return _mixed(self._places(), np.ascontiguousarray(numbers.T).view(np.uint64))
+        return mixed_in(self._places(), np.ascontiguousarray(numbers.T).view(np.uint64))
 
     def _places(self) -> NDArray[np.uint64]:
         """A number for every row, by its codes and inputs."""
         [codes], [inputs] = self.codes, self.inputs
         if inputs is not None:
             return fingerprints(inputs)
-        return _mixed(np.zeros(codes.shape[1], dtype=np.uint64), codes)
+        return mixed_in(np.zeros(codes.shape[1], dtype=np.uint64), codes)
 
     def distinct(self) -> int:
         """How many different rows there are, targets apart."""
         return len(np.unique(self._places()))
-
-
-def _mixed(total: NDArray[np.uint64], lines: NDArray) -> NDArray[np.uint64]:
-    """A hash of one more number for every row, line after line."""
-    for line in lines:
-        total = (total ^ line.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        total ^= total >> np.uint64(29)
-    return total

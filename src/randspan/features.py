@@ -22,12 +22,17 @@ FEW_ROWS = 256
 
 @dataclass(frozen=True)
 class Features:
-    """Z[r, i] = φ_i(x̃_r), computed block by block in ``dtype``."""
+    """Z[r, i] = φ_i(x̃_r), computed block by block in ``dtype``.
+
+    ``numbers`` of the rows in the training data (`Bags.numbers`) ask for values from functions that
+    have not learned from the row.
+    """
 
     frame: Frame
     functions: Functions
     X: NDArray
     dtype: np.dtype
+    numbers: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0]
@@ -53,8 +58,13 @@ class Features:
 
     def take(self, rows: NDArray) -> NDArray:
         """Any rows of Z, by their numbers."""
-        return self.functions.evaluate(self.frame.rows(self.X[rows], self.dtype))
+        return self._values(self.frame.rows(self.X[rows], self.dtype), rows)
 
     def block(self, rows: slice) -> NDArray:
         """The rows of Z in one slice."""
-        return self.functions.evaluate(self.rows(rows))
+        return self._values(self.rows(rows), rows)
+
+    def _values(self, block: Rows, rows: slice | NDArray) -> NDArray:
+        if self.numbers is None:
+            return self.functions.evaluate(block)
+        return self.functions.unseen(block, self.numbers[rows])

@@ -42,6 +42,8 @@ class Frame:
         The share of every column in the learned scales, where these were.
     ridge : float or None
         The alpha that went with them: where a search for alpha may begin.
+    grown : Functions or None
+        The functions themselves, where they are learned from rows.
     """
 
     centre: NDArray[np.float64] | None
@@ -53,6 +55,7 @@ class Frame:
     rotation: NDArray[np.float64] | None = None
     importances: NDArray[np.float64] | None = None
     ridge: float | None = None
+    grown: Functions | None = None
 
     @classmethod
     def read(
@@ -87,8 +90,9 @@ class Frame:
             check_n_components(n_components)
             n_components = int(n_components)
         seed = seed_from(random_state)
-        reading = Reading.of(blocks, n_components, seed)
-        return reading.frame(as_family(family), n_components, standardize, scales)
+        family = as_family(family)
+        reading = Reading.of(blocks, family.rows_wanted(n_components), seed)
+        return reading.frame(family, n_components, standardize, scales)
 
     def with_components(self, n_components: int) -> Frame:
         return replace(self, n_components=n_components)
@@ -104,6 +108,13 @@ class Frame:
         """The drawn functions: the same ones whenever and wherever this is called."""
         if self.n_components in (None, np.inf):
             raise ValueError(f"{self.n_components} functions cannot be drawn.")
+        if self.grown is not None:
+            if self.grown.n_components != self.n_components:
+                raise ValueError(
+                    f"The frame holds {self.grown.n_components} functions that were learned from "
+                    f"rows; for {self.n_components} of them fit without frame=."
+                )
+            return self.grown
         return self.family.sample(self.n_features, int(self.n_components), self.seed)
 
     @property
@@ -126,8 +137,8 @@ class Reading:
     seed: int
 
     @classmethod
-    def of(cls, blocks: Iterable, n_components: Any, seed: int) -> Reading:
-        """Read blocks of X, or of (X, sample_weight)."""
+    def of(cls, blocks: Iterable, wanted: int, seed: int) -> Reading:
+        """Read blocks of X, or of (X, sample_weight), and keep ``wanted`` rows at least."""
         columns, reservoir = None, None
         for block in blocks:
             X, weights = block if isinstance(block, tuple) else (block, None)
@@ -143,7 +154,6 @@ class Reading:
                         "A block (X, sample_weight) needs one weight >= 0 for every row of X."
                     )
             if columns is None or reservoir is None:
-                wanted = 0 if n_components in (None, np.inf) else int(n_components)
                 columns = _Columns.none(values.shape[1])
                 reservoir = Reservoir(capacity(values.shape[1], wanted), seed)
             columns = columns.plus(values, weights)
@@ -252,5 +262,5 @@ def _same(a, b) -> bool:
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(_same, a, b))
     if is_dataclass(a):
-        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
     return bool(a == b)

@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 NO_KEYS: Keys = np.empty(0, dtype=np.uint64)
 
+# A row removed must leave a scatter that is not negative; rounding is forgiven up to here.
+FORGIVEN = 1e-6
+
 UNIT = float(np.finfo(np.float64).eps) / 2
 
 
@@ -112,6 +115,29 @@ class Moments:
 
     def __sub__(self, other: Moments) -> Moments:
         return self.copy()._combine(other, -1)
+
+    def without(self, old: Moments) -> Moments:
+        """These less ``old``, refused where ``old`` cannot have been part of them."""
+        if old.rows > self.rows or old.weight > self.weight * (1 + 1e-9):
+            raise ValueError(
+                f"Cannot forget {old.rows} rows of weight {old.weight:g}: the model holds "
+                f"{self.rows} rows of weight {self.weight:g}."
+            )
+        left = self - old
+        variances = np.append(np.diagonal(self.scatter), self.target_scatter)
+        gone = np.append(np.diagonal(old.scatter), old.target_scatter)
+        if left.weight > 0:
+            remaining = np.append(np.diagonal(left.scatter), left.target_scatter)
+            possible = remaining >= -FORGIVEN * variances
+        else:  # all weight is gone, so these must have been all rows
+            possible = np.abs(variances - gone) <= FORGIVEN * variances
+        # Where nothing varies there is nothing to compare but rounding errors.
+        if not (possible | (variances <= 1e-12 * variances.max())).all():
+            raise ValueError(
+                "These rows cannot have been in the model: without them a variance would be "
+                "negative. Hand in the rows, targets and weights it was fitted on."
+            )
+        return left
 
     def copy(self) -> Moments:
         arrays = {name: v.copy() for name, v in vars(self).items() if isinstance(v, np.ndarray)}
@@ -224,6 +250,12 @@ class Factor:
         rows, weight = self.rows + other.rows, self.weight + other.weight
         keys = _joined(self.keys, other.keys, +1, self.n_functions)
         return Factor(rows, weight, root, self.n_targets, keys)
+
+    def without(self, old: Factor) -> Factor:
+        raise ValueError(
+            "This model holds an orthogonal factor (solver='qr' or 'dual'), from which rows "
+            "cannot be removed reliably: use solver='auto' with a larger alpha, or fit anew."
+        )
 
     @property
     def n_functions(self) -> int:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..families.bins import BinFunctions, indicators
+from ..families.cells import CellFunctions, indicators
 from ..features import Features
+from ..solvers.problem import Point
 from . import cpu
 from .operator import Array, Judge, Operator
 
@@ -28,12 +29,12 @@ GRIDS = 8
 
 
 def encode(
-    coded: list[BinFunctions],
+    coded: list[CellFunctions],
     features: Features,
     n_jobs: int | None = None,
     progress: cpu.Progress | None = None,
     growing: bool = True,
-) -> tuple[list[BinFunctions], NDArray[np.int32]]:
+) -> tuple[list[CellFunctions], NDArray[np.int32]]:
     """Codes of all rows, one line for every grid, and functions with the cells that were new.
 
     Not ``growing``, cells that are not known have the code -1.
@@ -91,7 +92,8 @@ class Coded:
     """Z̃ = Z - 1z̄' for Z = [dense features | indicators of cells], as solvers see it.
 
     ``counts`` are the numbers of cells of every grid; ``dense`` is the operator of the dense
-    features, centred as this one, or None.
+    features, centred as this one, or None; ``seen`` says which groups of cells have learned from
+    which rows.
     """
 
     coded = True
@@ -104,7 +106,9 @@ class Coded:
         centred: bool,
         dense: Operator | None = None,
         n_jobs: int | None = None,
+        seen: NDArray[np.bool_] | None = None,
     ):
+        self.seen = seen
         self.codes, self.counts, self.weights = codes, counts, weights
         self.dense_part, self.n_jobs = dense, n_jobs
         self.n_dense = 0 if dense is None else dense.shape[1]
@@ -166,6 +170,28 @@ class Coded:
         if self.dense_part is not None:
             scores += self.dense_part.scores(W[: self.n_dense])
         return scores
+
+    def unseen_scores(self, point: Point, rows: NDArray) -> Array:
+        """Scores of some rows from the cells that have not learned from them.
+
+        They stand for all cells: their sum is scaled up. Rows that all cells know have the mean.
+        """
+        if self.seen is None:
+            return point.scores[rows]
+        known, codes = self.seen[:, rows], self.codes[:, rows] + self.offsets[:, None]
+        cells = point.coef[self.n_dense :]
+        means = self.mean[self.n_dense :, None] * cells
+        at_rest = np.add.reduceat(means, self.offsets) if len(means) else means
+        away = np.zeros((len(rows), cells.shape[1]))
+        for line, own, rest in zip(codes, known, at_rest, strict=True):
+            away += np.where(own[:, None], 0.0, cells[line] - rest)
+        left = (~known).sum(axis=0)[:, None]
+        away *= len(codes) / np.maximum(left, 1)
+        if self.dense_part is not None:
+            others = np.zeros_like(point.coef)
+            others[: self.n_dense] = point.coef[: self.n_dense]
+            away += self.dense_part.scores(others[: self.n_dense])[rows]
+        return away + point.intercept
 
     def squares(self, each: Array) -> Array:
         """Diagonals of the cells' part of Z̃'DZ̃, D = diag(d), for every column d of ``each``."""

@@ -74,6 +74,28 @@ def accumulate(
     return total
 
 
+def total(
+    features: Features, of: Callable[[NDArray, slice], Any], n_jobs: int | None = None
+) -> Any:
+    """The sum of ``of(Z, rows)`` over all blocks of ``features``."""
+    blocks = features.blocks()
+
+    def run(mine: list[slice]) -> Any:
+        parts = (of(features.block(rows), rows) for rows in mine)
+        found = next(parts)
+        for part in parts:
+            found += part
+        return found
+
+    workers = min(n_threads(n_jobs), len(blocks))
+    with threads(workers, n_jobs, features.functions.n_components) as pool:
+        parts = pool(run, [blocks[i::workers] for i in range(workers)])
+    found = parts[0]
+    for part in parts[1:]:
+        found += part
+    return found
+
+
 def apply(
     features: Features,
     function: Callable[[NDArray, slice], NDArray],

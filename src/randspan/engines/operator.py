@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..families.randomness import raw_bits
 from ..features import Features
+from ..solvers.problem import Point
 from . import cpu
 
 Array = NDArray[np.float64]
@@ -139,6 +140,10 @@ class Operator:
 
         self._share(run)
         return scores
+
+    def unseen_scores(self, point: Point, rows: NDArray) -> Array:
+        """Scores of some rows at a point: these features are what functions have not seen."""
+        return point.scores[rows]
 
     def gram(self, each: Array) -> tuple[Array, Array]:
         """Z̃'DZ̃ and Z̃'d for D = diag(d), d >= 0; rows with d = 0 cost nothing."""

@@ -29,14 +29,12 @@ from ..frame import Frame, as_family
 from ..losses import Loss, Squared
 from ..moments import Factor, Moments
 from ..solvers import METHODS, LeastSquares, Solution
-from . import coding, fitting
+from ..solvers.out_of_bag import OutOfBag
+from . import bagging, coding, fitting
 from .fitting import Settings, State, Targets
 from .kernel_machine import KernelColumns
 from .parameters import check_bound, check_dtype, check_jobs, check_weights
-from .reading import read_frame
-
-# A row removed must leave a scatter that is not negative; rounding is forgiven up to here.
-FORGIVEN = 1e-6
+from .reading import grown, read_frame
 
 
 def squared_only(method: str):
@@ -104,6 +102,9 @@ class SpanModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    #: whether targets are classes
+    _for_classes = False
 
     # -- what the two kinds of model do differently ------------------------------------------
 
@@ -175,14 +176,20 @@ class SpanModel(BaseEstimator):
         if frame.n_components is None:
             frame = fitting.fit(frame, X, targets, weights, settings).frame
         functions = frame.functions()
+        state = State(frame, functions, None, None, settings.dtype)
         coding.check_solver(settings, functions)
+        bagging.check(state, settings)
+        if bagging.by_pairs(functions, settings):
+            state.statistics = bagging.none(functions)
+            return state
         if functions.coded_parts:
-            return State(frame, functions, CodedRows.none(), None, settings.dtype)
+            state.statistics = CodedRows.none()
+            return state
         kind = Factor if settings.solver in ("qr", "dual") else Moments
         exact = kind is Factor or settings.alpha == 0
-        dtype = np.dtype(np.float64) if exact else settings.dtype
-        statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
-        return State(frame, functions, statistics, None, dtype)
+        state.dtype = np.dtype(np.float64) if exact else settings.dtype
+        state.statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
+        return state
 
     @squared_only("forget")
     def forget(self, X, y, sample_weight=None):
@@ -202,19 +209,10 @@ class SpanModel(BaseEstimator):
         X, y = self._validate(X, y, first=False, min_rows=1)
         weights = self._row_weights(sample_weight, X, y)
         state = self._streaming_state("forget")
-        if isinstance(state.statistics, CodedRows):
-            gone = coding.read(state, X, self._targets(y), weights, self._settings(), growing=False)
-            state.statistics, state.solution = state.statistics.without(gone), None
-            state.calibration = None
-            return self
-        if isinstance(state.statistics, Factor):
-            raise ValueError(
-                "This model holds an orthogonal factor (solver='qr' or 'dual'), from which rows "
-                "cannot be removed reliably: use solver='auto' with a larger alpha, or fit anew."
-            )
-        old = fitting.accumulate(Moments, state, X, self._targets(y), weights, self._settings())
-        state.statistics, state.solution = _without(state.statistics, old), None
-        state.calibration = None
+        kind, targets, settings = type(state.statistics), self._targets(y), self._settings()
+        gone = fitting.accumulate(kind, state, X, targets, weights, settings, growing=False)
+        state.statistics = state.statistics.without(gone)
+        state.solution = state.calibration = None
         return self
 
     @squared_only("merge")
@@ -244,14 +242,14 @@ class SpanModel(BaseEstimator):
         mine, theirs = self._streaming_state("merge"), other._state.statistics
         if isinstance(mine.statistics, CodedRows):
             coding.merge(mine, other._state)
-        elif isinstance(mine.statistics, Moments):
+        elif isinstance(mine.statistics, Moments) and isinstance(theirs, (Moments, Factor)):
             mine.statistics = mine.statistics + fitting.as_moments(theirs)
-        elif isinstance(theirs, Factor):
+        elif type(theirs) is type(mine.statistics):
             mine.statistics = mine.statistics + theirs
         else:
             raise ValueError(
-                "One model holds moments and the other an orthogonal factor: fit both with the "
-                "same solver."
+                f"One model holds {type(mine.statistics).__name__} and the other "
+                f"{type(theirs).__name__}: fit both with the same solver and alpha."
             )
         mine.solution = mine.calibration = None
         return self
@@ -284,8 +282,10 @@ class SpanModel(BaseEstimator):
     def _read_frame(self, X, targets: Targets, weights, settings: Settings) -> Frame:
         n_components = self._n_components()
         if self.frame is not None:
-            return self._given_frame(X, n_components)
-        return read_frame(self, X, weights, n_components, targets, settings)
+            frame = self._given_frame(X, n_components)
+        else:
+            frame = read_frame(self, X, weights, n_components, targets, settings)
+        return grown(frame, X, targets, weights, self._for_classes, settings)
 
     def _given_frame(self, X, n_components) -> Frame:
         frame = self.frame
@@ -392,6 +392,12 @@ class SpanModel(BaseEstimator):
     def _least_squares(self, wanted: str) -> LeastSquares:
         """The solution, where it is one that knows degrees of freedom and leverages."""
         solution = self._solution
+        if self._state.frame.family.uses_target:
+            raise ValueError(
+                f"{wanted} would take functions for independent of the targets, which those of "
+                f"{self._state.frame.family!r} have learned from; oob_error_ (alpha='auto') and "
+                "leave_one_out look at rows that they have not seen."
+            )
         if not isinstance(solution, LeastSquares):
             raise ValueError(
                 f"{wanted} needs the squared loss without a box, solved from statistics (solver "
@@ -417,6 +423,17 @@ class SpanModel(BaseEstimator):
             raise AttributeError(str(reason)) from None
 
     @property
+    def oob_error_(self) -> float:
+        """Mean squared error on rows that functions have not seen, averaged over targets."""
+        solution = self._solution
+        if not isinstance(solution, OutOfBag):
+            raise AttributeError(
+                "oob_error_ is known where functions that learned from targets are weighed by rows "
+                f"they have not seen (solver 'out_of_bag'); this model has {solution.solver!r}."
+            )
+        return float(solution.errors.mean())
+
+    @property
     def solution_(self) -> Solution:
         return self._solution
 
@@ -440,11 +457,9 @@ class SpanModel(BaseEstimator):
         check_is_fitted(self)
         return self._state.frame.n_components
 
-    def _scores(self, X) -> NDArray[np.float64]:
-        """f(x) for every row and target."""
-        solution = self._solution
-
-        return fitting.scores(self._state, X, solution, self.n_jobs)
+    def _scores(self, X, numbers: NDArray | None = None) -> NDArray[np.float64]:
+        """f(x) for every row and target; with their numbers, from what functions have not seen."""
+        return fitting.scores(self._state, X, self._solution, self.n_jobs, numbers)
 
     def _leverages(self, X, solution: LeastSquares) -> NDArray[np.float64]:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
@@ -467,6 +482,9 @@ class SpanModel(BaseEstimator):
         X, y = self._validate(X, y, first=False, min_rows=1)
         weights = self._row_weights(sample_weight, X, y)
         Y = self._targets(y)(slice(0, X.shape[0]))
+        functions = self._state.functions
+        if functions.bags is not None and not functions.coded_parts:
+            return self._scores(X, functions.bags.numbers(X, Y))
         each = np.ones(len(Y)) if weights is None else weights
         solution = self._least_squares("leave_one_out")
         if isinstance(self._state.statistics, Factor):
@@ -480,28 +498,3 @@ class SpanModel(BaseEstimator):
                 "not defined by the fit alone: use alpha > 0 or fewer functions."
             )
         return Y - (Y - self._scores(X)) / left[:, None]
-
-
-def _without(held: Moments, old: Moments) -> Moments:
-    """``held`` less ``old``, refused where ``old`` cannot have been part of it."""
-    if old.rows > held.rows or old.weight > held.weight * (1 + 1e-9):
-        raise ValueError(
-            f"Cannot forget {old.rows} rows of weight {old.weight:g}: the model holds "
-            f"{held.rows} rows of weight {held.weight:g}."
-        )
-    left = held - old
-    variances = np.append(np.diagonal(held.scatter), held.target_scatter)
-    gone = np.append(np.diagonal(old.scatter), old.target_scatter)
-    if left.weight > 0:
-        possible = (
-            np.append(np.diagonal(left.scatter), left.target_scatter) >= -FORGIVEN * variances
-        )
-    else:  # all weight is gone, so these must have been all rows
-        possible = np.abs(variances - gone) <= FORGIVEN * variances
-    # Where nothing varies there is nothing to compare but rounding errors.
-    if not (possible | (variances <= 1e-12 * variances.max())).all():
-        raise ValueError(
-            "These rows cannot have been in the model: without them a variance would be "
-            "negative. Hand in the rows, targets and weights it was fitted on."
-        )
-    return left

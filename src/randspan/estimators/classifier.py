@@ -61,6 +61,8 @@ n_features_in_, feature_names_in_
     True
     """
 
+    _for_classes = True
+
     def __init__(
         self,
         family="fourier",
@@ -229,7 +231,9 @@ n_features_in_, feature_names_in_
         weights = check_weights(sample_weight, X)
         each = self._weights_of_classes(y) * (1 if weights is None else weights)
         state = self._state
-        if state.heldout is None:
+        if state.frame.family.uses_target and state.functions.bags is None:
+            return  # no row is left to judge by
+        if state.heldout is None or (state.functions.bags and not state.functions.coded_parts):
             bits = raw_bits(state.frame.seed, "calibration", len(y))
             rows = np.sort(np.argsort(bits)[:CALIBRATION_ROWS])
             unit = np.ones(len(rows)) if weights is None else np.minimum(weights[rows], 1)
@@ -247,8 +251,12 @@ n_features_in_, feature_names_in_
     def _left_out_scores(self, X, y, rows, unit, solution):
         """Leave-one-out scores of some rows, nan where a model passes through a row.
 
-        At most one unit of weight is left out, so that a row of weight two is two rows.
+        At most one unit of weight is left out, so that a row of weight two is two rows. Functions
+        that learned from targets are asked about rows they have not seen.
         """
+        bags = self._state.functions.bags
+        if bags is not None:
+            return self._scores(X[rows], bags.numbers(X, self._targets(y)(slice(0, len(y))))[rows])
         scores = self._scores(X[rows])
         if not isinstance(solution, LeastSquares):  # in a box there is no formula
             return scores

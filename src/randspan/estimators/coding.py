@@ -20,7 +20,8 @@ from ..engines import cpu, memory
 from ..engines.codes import Coded, encode
 from ..engines.operator import Operator
 from ..families import Functions
-from ..families.bins import indicators
+from ..families.bags import row_keys
+from ..families.cells import indicators
 from ..features import Features
 from ..losses import Squared
 from ..solvers import METHODS, LeastSquares, Solution, spectrum
@@ -71,7 +72,8 @@ def read(state: Any, X, targets, weights, settings: Any, growing: bool = True) -
     if growing:
         state.functions = state.functions.with_coded(coded)
     inputs = None if state.functions.dense_part is None else X.copy()
-    rows = CodedRows([codes], [inputs], [Y], [each])
+    keys = None if state.functions.bags is None else row_keys(X, Y)
+    rows = CodedRows([codes], [inputs], [Y], [each], [keys])
     unknown = (codes < 0).any(axis=0)
     if not growing and unknown.any():
         raise ValueError(
@@ -110,6 +112,8 @@ def solve(state: Any, settings: Any) -> Solution:
             f"{granted / 1e9:.3g} GB are granted: use 'conjugate'."
         )
     plain = isinstance(settings.loss, Squared) and settings.bound is None
+    if state.functions.bags is not None and settings.alpha == "auto":
+        plain = False  # cross-validation by formula takes cells for independent of the targets
     few = len(rows) <= FEW_ROWS and needed <= granted and settings.solver == "auto"
     if plain and (few or settings.solver == "dual"):
         return _by_kernel(state, rows, settings)
@@ -133,7 +137,7 @@ def heldout_error(state: Any, settings: Any, out: NDArray | None) -> float:
     scale, seed = state.frame.ridge_scale, state.frame.seed
     largest = iterating.largest_alpha(operator, state.frame.ridge)
     with cpu.blas_threads(1, 1):
-        parts = folds(each, seed) if out is None else [out]
+        parts = folds(each, seed, rows.keys[0]) if out is None else [out]
         if settings.alpha != "auto":
             return judge(solver, problem, settings.alpha, scale, parts, [None] * len(parts)).error
         return by_heldout(
@@ -145,7 +149,7 @@ def _in_passes(state: Any, rows: CodedRows, settings: Any) -> Solution:
     [Y], [each] = rows.targets, rows.weights
     progress = Progress(settings.verbose, len(rows), "randspan: weights")
     operator, made = _operator(state, rows, settings, progress)
-    iterating.solve(state, operator, made, Y, each, settings, progress)
+    iterating.solve(state, operator, made, Y, each, settings, progress, rows.keys[0])
     return state.solution
 
 
@@ -154,13 +158,16 @@ def _operator(
 ) -> tuple[Coded, iterating.Plan]:
     [codes], [inputs], [Y], [each] = rows.codes, rows.inputs, rows.targets, rows.weights
     counts = np.concatenate([part.counts for part in state.functions.coded_parts])
+    bags = state.functions.bags
+    numbers = None if bags is None else bags.located(rows.keys[0])
     method = _method(settings)
     made = iterating.Plan(method, False, 0, "indicators of cells")
     needed = 8 * Y.shape[1] * (8 * int(counts.sum()) + iterating.COPIES * len(rows))
     dense = None
     if inputs is not None:
         functions = state.functions.dense_part
-        features = Features(state.frame, functions, inputs, state.dtype)
+        outside = numbers if settings.alpha == "auto" else None
+        features = Features(state.frame, functions, inputs, state.dtype, outside)
         made = iterating.plan(features, Y.shape[1], settings, "sketched", "indicators of cells")
         made = replace(made, method=method)
         dense = Operator(features, each, settings.intercept, made.cached, settings.n_jobs, progress)
@@ -171,7 +178,19 @@ def _operator(
             f"{Y.shape[1]} target(s) need about {needed / 1e9:.3g} GB: use fewer grids or a "
             "smaller gamma."
         )
-    return Coded(codes, counts, each, settings.intercept, dense, settings.n_jobs), made
+    seen = None if numbers is None else _seen(state.functions, numbers)
+    return Coded(codes, counts, each, settings.intercept, dense, settings.n_jobs, seen), made
+
+
+def _seen(functions: Functions, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which groups of cells have learned from which rows, one line a group."""
+    lines = [
+        np.zeros((part.n_components, len(numbers)), dtype=bool)
+        if part.bags is None
+        else part.bags.seen(numbers, part.n_components).T
+        for part in functions.coded_parts
+    ]
+    return np.concatenate(lines)
 
 
 def _method(settings: Any) -> str:

@@ -22,6 +22,7 @@ from ..features import Features
 from ..frame import Frame
 from ..losses import Loss, Squared
 from ..moments import Factor, Moments
+from ..pairs import PairMoments
 from ..solvers import (
     METHODS,
     IllConditioned,
@@ -35,7 +36,7 @@ from ..solvers import (
 from ..solvers.newton import MODERATE
 from ..tuning.alpha import by_gcv
 from ..tuning.width import doubled
-from . import coding, iterating
+from . import bagging, coding, iterating
 from .coding import NO_ROWS
 from .kernel_machine import KernelColumns, check_memory
 from .progress import Progress
@@ -85,8 +86,8 @@ class State:
     loss: Loss = field(default_factory=Squared)
     kernel: Any = None
 
-    def features(self, X) -> Features:
-        return Features(self.frame, self.functions, X, self.dtype)
+    def features(self, X, numbers: NDArray[np.int64] | None = None) -> Features:
+        return Features(self.frame, self.functions, X, self.dtype, numbers)
 
 
 def fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> State:
@@ -115,6 +116,11 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
     dtype = np.dtype(np.float64) if settings.alpha == 0 else settings.dtype
     state = State(frame, functions, None, None, dtype, loss=settings.loss)
     coding.check_solver(settings, functions)
+    bagging.check(state, settings)
+    if bagging.by_pairs(functions, settings):
+        state.statistics = bagging.read(state, X, targets, weights, settings)
+        state.solution = bagging.weigh(state, settings)
+        return state
     if functions.coded_parts:
         state.statistics = coding.read(state, X, targets, weights, settings)
         state.solution = coding.solve(state, settings)
@@ -220,13 +226,21 @@ def _fit_kernel_machine(frame: Frame, X, targets, weights, settings: Settings) -
     return State(frame, functions, None, solution, np.dtype(np.float64))
 
 
-def accumulate(kind, state: State, X, targets: Targets, weights, settings: Settings):
-    """The statistics of all rows of X, in blocks; cells that are new are added to the functions."""
+def accumulate(
+    kind, state: State, X, targets: Targets, weights, settings: Settings, growing: bool = True
+):
+    """The statistics of all rows of X, in blocks.
+
+    Cells that are new are added to the functions, or refused where these are not ``growing``.
+    """
     if kind is CodedRows:
-        return coding.read(state, X, targets, weights, settings)
+        return coding.read(state, X, targets, weights, settings, growing)
+    if kind is PairMoments:
+        return bagging.read(state, X, targets, weights, settings)
     k = state.functions.n_columns
     progress = Progress(settings.verbose, X.shape[0], f"randspan: {k} functions")
-    return cpu.accumulate(kind, state.features(X), targets, weights, settings.n_jobs, progress)
+    features = state.features(X, bagging.numbers(state, X, targets, settings))
+    return cpu.accumulate(kind, features, targets, weights, settings.n_jobs, progress)
 
 
 def solve(state: State, settings: Settings, why: str = "") -> Solution:
@@ -234,6 +248,8 @@ def solve(state: State, settings: Settings, why: str = "") -> Solution:
     statistics, scale = state.statistics, state.frame.ridge_scale
     if isinstance(statistics, CodedRows):
         return coding.solve(state, settings)
+    if isinstance(statistics, PairMoments):
+        return bagging.weigh(state, settings)
     limits = iterating.limits_of(state.functions, settings.bound)
     with cpu.blas_threads(settings.n_jobs, statistics.n_functions):
         if isinstance(statistics, Factor):
@@ -294,13 +310,15 @@ def _solve_factor(factor: Factor, scale: float, settings: Settings, why: str) ->
     return _on_path(path, scale, settings, "orthogonal factor of the rows" + why)
 
 
-def scores(state: State, X, solution: Solution, n_jobs: int | None) -> NDArray[np.float64]:
-    """f(x) for every row and target."""
+def scores(
+    state: State, X, solution: Solution, n_jobs: int | None, numbers: NDArray | None = None
+) -> NDArray[np.float64]:
+    """f(x) for every row and target; with their numbers, from what functions have not seen."""
 
     def of(Z, rows):
         return Z.astype(np.float64, copy=False) @ solution.coef + solution.intercept
 
-    return cpu.apply(state.features(X), of, n_jobs)
+    return cpu.apply(state.features(X, numbers), of, n_jobs)
 
 
 def orthogonal_solution(state: State, solution: LeastSquares, settings: Settings) -> LeastSquares:

@@ -21,6 +21,7 @@ from ..solvers.newton import FEW_ROWS, MODERATE
 from ..solvers.preconditioner import sketch_rows
 from ..solvers.problem import Problem
 from ..tuning import heldout
+from . import bagging
 from .progress import Progress
 
 # Arrays of the size of the targets: scores, slopes, values, multipliers, and those of a fold.
@@ -101,14 +102,26 @@ def fit(state: Any, X, targets, weights, settings: Any, method: str, why: str) -
         raise ValueError("All rows have weight 0: there is nothing to fit.")
     Y = targets(slice(0, n))
     progress = Progress(settings.verbose, n, f"randspan: {k} functions")
-    features = state.features(X)
+    features = state.features(X, bagging.numbers(state, X, targets, settings))
     made = plan(features, Y.shape[1], settings, method, why)
     operator = Operator(features, each, settings.intercept, made.cached, settings.n_jobs, progress)
     return solve(state, operator, made, Y, each, settings, progress)
 
 
-def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progress: Progress) -> Any:
-    """Weights for an operator and targets; notes held-out scores where settings ask for them."""
+def solve(
+    state: Any,
+    operator: Any,
+    made: Plan,
+    Y,
+    each,
+    settings: Any,
+    progress: Progress,
+    lots: NDArray[np.uint64] | None = None,
+) -> Any:
+    """Weights for an operator and targets; notes held-out scores where settings ask for them.
+
+    Folds are made by ``lots`` where the place of a row is not to decide.
+    """
     start = time.perf_counter()
     loss, k = settings.loss, operator.shape[1]
     offset = np.zeros(Y.shape[1])
@@ -135,6 +148,7 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
                 state.frame.seed,
                 progress.note,
                 largest=largest_alpha(operator, state.frame.ridge),
+                parts=heldout.folds(each, state.frame.seed, lots),
                 # Small ridges take long with many cells, and change classes and errors little.
                 gain=0.01 if operator.coded and len(Y) > FEW_ROWS_OF_CELLS else 0.0,
             )
@@ -143,7 +157,7 @@ def solve(state: Any, operator: Any, made: Plan, Y, each, settings: Any, progres
         progress.note(f"randspan: alpha {alpha:.3g}, solver {made.method!r}")
         found = solver.minimise(problem, None if judged is None else judged.start, FINE)
         if settings.heldout:
-            parts = heldout.folds(each, state.frame.seed)
+            parts = heldout.folds(each, state.frame.seed, lots)
             if judged is None and parts:
                 # Without a ridge the fit of all rows may be optimal without some of them too.
                 starts: list[Found | None] = [found if alpha else None] * len(parts)

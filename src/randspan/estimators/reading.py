@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from ..engines import cpu
 from ..families import Family
+from ..families.bags import Training
 from ..families.base import check_choice
 from ..families.randomness import seed_from
 from ..frame import Frame, Reading, as_family
 from . import scaling
 from .fitting import Settings, Targets
+from .progress import Progress
 
 
 def read_frame(
@@ -20,7 +27,8 @@ def read_frame(
         (X[s : s + step], None if weights is None else weights[s : s + step])
         for s in range(0, X.shape[0], step)
     )
-    reading = Reading.of(blocks, n_components, seed_from(estimator.random_state))
+    seed = seed_from(estimator.random_state)
+    reading = Reading.of(blocks, family.rows_wanted(n_components), seed)
     if not isinstance(scales, str):
         return reading.frame(family, n_components, standardize, scales)
     check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
@@ -33,3 +41,21 @@ def read_frame(
 
     turning = scales == "rotate"
     return scaling.learned(family, plain, framed, X, targets, weights, turning, settings)
+
+
+def grown(
+    frame: Frame, X, targets: Targets | None, weights, classes: bool, settings: Settings
+) -> Frame:
+    """The frame with its functions, where these are learned from rows."""
+    if not frame.family.grows or frame.grown is not None or frame.n_components == np.inf:
+        return frame
+    k = int(frame.n_components)
+    training = Training(
+        frame.rows(X, np.float64),
+        None if targets is None else targets(slice(0, X.shape[0])),
+        weights,
+        classes,
+        cpu.n_threads(settings.n_jobs),
+        Progress(settings.verbose, k, f"randspan: {k} functions learn"),
+    )
+    return replace(frame, grown=frame.family.grow(training, k, frame.seed))

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..engines import cpu
 from ..engines.codes import encode
 from ..families.base import check_n_components
 from ..families.rows import canonical
+from ..families.targets import as_columns
 from ..features import Features
+from ..frame import as_family
 from ..losses import Squared
 from .fitting import Settings
 from .parameters import check_dtype, check_jobs, check_weights
-from .reading import read_frame
-
-# Whole numbers of more than so many values are numbers, not classes.
-MOST_CLASSES = 50
+from .reading import grown, read_frame
 
 
 class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -80,6 +74,9 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.sparse = True
         # What comes out has the precision of ``dtype``, whatever comes in.
         tags.transformer_tags.preserves_dtype = []
+        tags.target_tags.required = bool(
+            getattr(self.family, "uses_target", self.family == "trees")
+        )
         return tags
 
     def fit(self, X, y=None, sample_weight=None):
@@ -112,8 +109,12 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_jobs=self.n_jobs,
             verbose=False,
         )
-        targets = _targets(X, y) if isinstance(self.scales, str) else None
-        self.frame_ = read_frame(self, X, weights, int(self.n_components), targets, settings)
+        targets, classes = None, False
+        if y is not None and (isinstance(self.scales, str) or as_family(self.family).uses_target):
+            columns, classes = as_columns(X, y)
+            targets = columns.__getitem__
+        frame = read_frame(self, X, weights, int(self.n_components), targets, settings)
+        self.frame_ = grown(frame, X, targets, weights, classes, settings)
         functions = self.frame_.functions()
         if functions.coded_parts:
             seen = X if weights is None else X[weights > 0]
@@ -142,18 +143,3 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @property
     def _n_features_out(self):
         return self.functions_.n_columns
-
-
-def _targets(X, y):
-    """Rows of y as columns of numbers, ±1 for classes, slice by slice; None without y."""
-    if y is None:
-        return None
-    y = check_array(y, ensure_2d=False, dtype=None)
-    check_consistent_length(X, y)
-    classes = np.unique(y) if y.ndim == 1 and y.dtype.kind != "f" else y[:0]
-    # Names, and whole numbers of which there are few.
-    if len(classes) > 1 and (y.dtype.kind not in "iu" or len(classes) <= MOST_CLASSES):
-        columns = np.where(y[:, None] == classes, 1.0, -1.0)
-    else:
-        columns = y.reshape(len(y), -1).astype(np.float64)
-    return lambda rows: columns[rows]

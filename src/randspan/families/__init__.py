@@ -9,9 +9,13 @@ is dense or sparse and how it is standardised, `sample` is what a family may rea
 from .base import Family, Functions, estimate_kernel
 from .bins import Bins
 from .bumps import Bumps
+from .expansions import KernelExpansions
 from .fourier import Fourier
+from .hypotheses import Hypotheses
+from .networks import Networks
 from .projections import Projections
 from .stumps import Stumps
+from .trees import Trees
 from .union import Union
 from .units import Units
 
@@ -22,7 +26,10 @@ NAMED: dict[str, type[Family]] = {
     "units": Units,
     "bins": Bins,
     "bumps": Bumps,
+    "kernelexpansions": KernelExpansions,
+    "networks": Networks,
     "projections": Projections,
+    "trees": Trees,
 }
 
 __all__ = [
@@ -32,8 +39,12 @@ __all__ = [
     "Family",
     "Fourier",
     "Functions",
+    "Hypotheses",
+    "KernelExpansions",
+    "Networks",
     "Projections",
     "Stumps",
+    "Trees",
     "Union",
     "Units",
     "estimate_kernel",

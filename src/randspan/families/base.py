@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from .bags import Bags, Training
 from .randomness import seed_from
 from .rows import Rows, as_rows
 from .sample import Sample
@@ -37,9 +38,11 @@ class Family(BaseEstimator, ABC):
 
     #: whether `functions(X)` is a sparse matrix
     sparse = False
+    #: whether functions are learned from all rows, not drawn from a law that a sample resolves
+    grows = False
     #: whether the draw looks at the target
     uses_target = False
-    #: how ``alpha="auto"`` is chosen: "gcv", or a number
+    #: how ``alpha="auto"`` is chosen: "gcv", "out_of_bag", or a number
     default_alpha: str | float = "gcv"
     #: how many functions ``n_components="auto"`` draws; None doubles until it no longer pays
     default_components: int | None = None
@@ -91,21 +94,33 @@ class Family(BaseEstimator, ABC):
         random_state : int, RandomState, Generator or None
             An integer makes the draw reproducible.
         y : array, optional
-            Targets, for families that look at them; the others ignore it.
+            Targets, for families that look at them; the others ignore it. Numbers, or classes
+            (names, or at most 50 different whole numbers).
         """
         check_n_components(n_components)
         seed = seed_from(random_state)
         rows = as_rows(X)
-        law = self.resolve(Sample.of(rows, seed), n_components, seed)
+        sample = Sample.of(rows, seed, self.rows_wanted(n_components))
+        law = self.resolve(sample, n_components, seed)
+        if law.grows:
+            return law.grow(Training.of(rows, y), n_components, seed).seeing(rows)
         return law.sample(rows.shape[1], n_components, seed).seeing(rows)
+
+    def rows_wanted(self, n_components: Any) -> int:
+        """How many rows `resolve` would like to see; there may be fewer, or more."""
+        return 0 if n_components in (None, np.inf) else int(n_components)
 
     def resolve(self, sample: Sample, n_components: int, seed: int) -> Family:
         """The same law with everything that is read from data filled in."""
         return self
 
-    @abstractmethod
     def sample(self, n_features: int, n_components: int, seed: int) -> Functions:
         """Functions of a resolved law, from the seed alone."""
+        raise ValueError(f"{self!r} learns its functions from rows: use draw, or fit a model.")
+
+    def grow(self, training: Training, n_components: int, seed: int) -> Functions:
+        """Functions that are learned from rows; function i still depends on the seed and i only."""
+        return self.sample(training.rows.shape[1], n_components, seed)
 
     @property
     def kernel(self) -> Callable[..., NDArray[np.float64]]:
@@ -128,7 +143,7 @@ class Family(BaseEstimator, ABC):
 
     def _kernel_of(self, X, Y=None) -> NDArray[np.float64]:
         rows = as_rows(X)
-        resolved = self.resolve(Sample.of(rows, 0), len(rows), 0)
+        resolved = self.resolve(Sample.of(rows, 0, len(rows)), len(rows), 0)
         return resolved.closed_form(rows, rows if Y is None else as_rows(Y))
 
     def closed_form(self, X: Rows, Y: Rows) -> NDArray[np.float64]:
@@ -198,6 +213,23 @@ class Functions(ABC):
         return self
 
     @property
+    def bags(self) -> Bags | None:
+        """Which rows each function has learned from, where they learned from some of them."""
+        return None
+
+    @property
+    def n_targets(self) -> int:
+        """How many targets every function predicts, a column for each; 0 if it predicts none."""
+        return 0
+
+    def unseen(self, rows: Rows, numbers: NDArray[np.int64]) -> Any:
+        """Values for rows of the training data, from what the functions have not learned there.
+
+        ``numbers`` are those of `Bags.numbers`.
+        """
+        return self.evaluate(rows)
+
+    @property
     def coded_parts(self) -> list:
         """The functions that are indicators of cells, each with codes of its own."""
         return []
@@ -265,9 +297,14 @@ def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_
 
 def check_n_components(n_components) -> None:
     """Refuse anything but a positive whole number."""
-    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not whole or n_components < 1:
+    if not is_count(n_components):
         raise ValueError(f"n_components must be a positive whole number, got {n_components!r}.")
+
+
+def is_count(value) -> bool:
+    """Whether this is a positive whole number."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and value > 0
 
 
 def check_positive(name: str, value, n_features: int | None = None) -> NDArray[np.float64]:

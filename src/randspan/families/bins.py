@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .bandwidth import median_gamma
-from .base import Family, Functions, check_choice, check_positive
+from .base import Family, check_choice, check_positive
+from .cells import CellFunctions, Table
 from .pitches import GammaPitches, Pitches, SampledPitches, TabulatedPitches, law_of
 from .randomness import raw_bits, uniforms
 from .rows import Rows
@@ -95,12 +96,12 @@ class Bins(Family):
             self,
             n_features,
             n_components,
+            [Table() for _ in range(n_components)],
+            np.zeros(n_components, dtype=np.int64),
             slopes,
             uniforms(seed, "shifts", n_components, n_features),
             raw_bits(seed, "first hash", size).reshape(n_components, n_features),
             raw_bits(seed, "second hash", size).reshape(n_components, n_features),
-            [Table() for _ in range(n_components)],
-            np.zeros(n_components, dtype=np.int64),
         )
 
     def closed_form(self, X, Y):
@@ -115,92 +116,20 @@ class Bins(Family):
         return product
 
 
-class Table:
-    """The cells of one grid, numbered by first appearance; it only ever grows.
-
-    Keys are hashed into slots by their own lower bits, which are random already.
-    """
-
-    def __init__(self, keys: NDArray[np.uint64] | None = None):
-        self.count = 0 if keys is None else len(keys)
-        known = np.empty(0, dtype=np.uint64) if keys is None else keys
-        # One tuple, so that whoever looks up while rows are added sees either both or neither.
-        self._arrays = self._with_room(known, np.empty(0, dtype=np.int32), 1)
-
-    @property
-    def keys(self) -> NDArray[np.uint64]:
-        return self._arrays[0][: self.count]
-
-    def __getstate__(self):
-        return {"keys": self.keys.copy()}
-
-    def __setstate__(self, state):
-        Table.__init__(self, state["keys"])
-
-    def enter(self, keys: NDArray[np.uint64], codes: NDArray[np.int32]) -> None:
-        """The numbers of keys, new ones for new keys."""
-        from . import hashing
-
-        for start in range(0, len(keys), 8192):
-            part = slice(start, start + 8192)
-            self._arrays = self._with_room(*self._arrays, len(keys[part]))
-            self.count = hashing.enter(keys[part], *self._arrays, self.count, codes[part])
-
-    def look_up(self, keys: NDArray[np.uint64], count: int, codes: NDArray[np.int32]) -> None:
-        """The numbers of keys, -1 where they are not among the first ``count``."""
-        from . import hashing
-
-        hashing.look_up(keys, *self._arrays, count, codes)
-
-    def _with_room(self, known, slots, more: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        from . import hashing
-
-        most = self.count + more
-        if most > len(known):
-            grown = np.empty(max(most, 3 * len(known) // 2), dtype=np.uint64)
-            grown[: self.count] = known[: self.count]
-            known = grown
-        if 3 * most > 2 * len(slots):  # at most two thirds of the slots are taken
-            slots = np.empty(2 ** int(np.ceil(np.log2(2 * most + 1))), dtype=np.int32)
-            hashing.refill(known, self.count, slots)
-        return known, slots
-
-
 @dataclass(frozen=True, eq=False)
-class BinFunctions(Functions):
-    """Indicators of the first ``counts[g]`` cells of grid g, one grid after the other.
-
-    The tables may know more cells than that: those that later blocks of a stream brought.
-    """
+class BinFunctions(CellFunctions):
+    """Indicators of the cells ⌊slopes·x̃ - shifts⌋ of drawn grids."""
 
     slopes: NDArray[np.float64]
     shifts: NDArray[np.float64]
     first: NDArray[np.uint64]
     second: NDArray[np.uint64]
-    tables: list[Table]
-    counts: NDArray[np.int64]
 
-    @property
-    def n_columns(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def n_stored(self) -> int:
-        return self.n_components
-
-    @property
-    def dense_part(self) -> None:
-        return None
-
-    @property
-    def coded_parts(self) -> list[BinFunctions]:
-        return [self]
-
-    def keys(self, rows: Rows, grids: slice) -> NDArray[np.uint64]:
+    def keys(self, rows: Rows, groups: slice) -> NDArray[np.uint64]:
         """Keys of the cells of rows in some grids, one line for every grid."""
         from . import hashing
 
-        slopes, offsets = self.slopes[grids], -self.shifts[grids]
+        slopes, offsets = self.slopes[groups], -self.shifts[groups]
         # Centre and scale go into the grid: dense and sparse rows, and blocks of any precision,
         # are then compared with the same numbers.
         if rows.scale is not None:
@@ -208,58 +137,10 @@ class BinFunctions(Functions):
         if rows.centre is not None:
             offsets = offsets - slopes * rows.centre
         out = np.empty((len(slopes), len(rows)), dtype=np.uint64)
-        grid = (slopes, offsets, self.first[grids], self.second[grids], out)
+        grid = (slopes, offsets, self.first[groups], self.second[groups], out)
         values = rows.values
         if sparse.issparse(values):
             hashing.sparse_keys(values.indptr, values.indices, values.data, *grid)
         else:
             hashing.dense_keys(np.ascontiguousarray(values.T, dtype=np.float64), *grid)
         return out
-
-    def codes(self, rows: Rows) -> NDArray[np.int32]:
-        """Numbers of the cells of rows, one line for every grid; -1 for cells without a column."""
-        codes = np.empty((self.n_components, len(rows)), dtype=np.int32)
-        for start in range(0, self.n_components, 16):
-            grids = slice(start, min(start + 16, self.n_components))
-            for g, keys in enumerate(self.keys(rows, grids), start):
-                self.tables[g].look_up(keys, self.counts[g], codes[g])
-        return codes
-
-    def with_coded(self, coded: list) -> BinFunctions:
-        return coded[0]
-
-    def own_tables(self) -> list[Table]:
-        """Tables of these cells alone, to which others may be added."""
-        return [
-            table if table.count == count else Table(table.keys[:count].copy())
-            for table, count in zip(self.tables, self.counts, strict=True)
-        ]
-
-    def with_tables(self, tables: list[Table]) -> BinFunctions:
-        """The same grids with all cells of ``tables``."""
-        return replace(self, tables=tables, counts=np.array([table.count for table in tables]))
-
-    def seeing(self, rows: Rows) -> BinFunctions:
-        tables = self.own_tables()
-        codes = np.empty(len(rows), dtype=np.int32)
-        for start in range(0, self.n_components, 16):
-            grids = slice(start, min(start + 16, self.n_components))
-            for g, keys in enumerate(self.keys(rows, grids), start):
-                tables[g].enter(keys, codes)
-        return self.with_tables(tables)
-
-    def evaluate(self, rows: Rows) -> sparse.csr_array:
-        return indicators(self.codes(rows), self.counts, rows.dtype)
-
-
-def indicators(codes: NDArray[np.int32], counts: NDArray[np.int64], dtype) -> sparse.csr_array:
-    """Rows of 0 and 1 with one column for every cell, from the codes of every grid."""
-    offsets = np.cumsum(counts) - counts
-    total = int(counts.sum())
-    columns = (codes + offsets[:, None]).T
-    known = (codes >= 0).T
-    starts = np.append(0, np.cumsum(known.sum(axis=1)))
-    index = np.int32 if max(total, starts[-1]) < 2**31 else np.int64
-    columns = columns[known].astype(index)
-    ones = np.ones(len(columns), dtype=dtype)
-    return sparse.csr_array((ones, columns, starts.astype(index)), shape=(codes.shape[1], total))

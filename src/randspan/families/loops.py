@@ -147,3 +147,18 @@ def _hadamard(lanes):
                     lanes[j, lane] = a + b
                     lanes[j + step, lane] = a - b
         step *= 2
+
+
+@compiled
+def leaves(rows, feature, threshold, other, roots, out):
+    """out[t, r] = the leaf of row r in the tree that begins at roots[t]."""
+    for t in range(len(roots)):
+        root = roots[t]
+        for r in range(len(rows)):
+            node = 0
+            column = feature[root]
+            while column >= 0:
+                at = root + node
+                node = node + 1 if rows[r, column] <= threshold[at] else other[at]
+                column = feature[root + node]
+            out[t, r] = other[root + node]

@@ -141,6 +141,14 @@ def fingerprints(values) -> NDArray[np.uint64]:
     return (_mixed(values) * odd).sum(axis=1)
 
 
+def mixed_in(total: NDArray[np.uint64], lines: NDArray) -> NDArray[np.uint64]:
+    """A hash of one more number for every row, line after line."""
+    for line in lines:
+        total = (total ^ line.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        total ^= total >> np.uint64(29)
+    return total
+
+
 def _mixed(values: NDArray) -> NDArray[np.uint64]:
     """The bits of numbers, well mixed; 0 stays 0, so that sparse rows need not mention it."""
     # Adding zero turns -0.0 into 0.0. Small whole numbers differ in their highest bits only, which

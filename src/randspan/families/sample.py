@@ -33,9 +33,9 @@ class Sample:
     complete: bool
 
     @classmethod
-    def of(cls, rows: Rows, seed: int) -> Sample:
+    def of(cls, rows: Rows, seed: int, wanted: int = 0) -> Sample:
         """The sample of one block of rows that are used as they are."""
-        reservoir = Reservoir(capacity(rows.shape[1]), seed)
+        reservoir = Reservoir(capacity(rows.shape[1], wanted), seed)
         reservoir.add(rows.values, None)
         return reservoir.sample(rows.centre, rows.scale, rows.rotation)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .bags import Bags
 from .base import Family, Functions
 from .randomness import child_seed
 from .rows import Rows
@@ -49,8 +50,20 @@ class Union(Family):
         return any(part.sparse for part in self.parts)
 
     @property
+    def grows(self) -> bool:  # type: ignore[override]
+        return any(part.grows for part in self.parts)
+
+    @property
+    def uses_target(self) -> bool:  # type: ignore[override]
+        return any(part.uses_target for part in self.parts)
+
+    @property
+    def default_alpha(self) -> str | float:  # type: ignore[override]
+        return "out_of_bag" if self.uses_target else "gcv"
+
+    @property
     def default_components(self) -> int | None:  # type: ignore[override]
-        return 100 * len(self.parts) if self.sparse else None
+        return 100 * len(self.parts) if self.sparse or self.grows else None
 
     @property
     def rotation_invariant(self):
@@ -76,23 +89,33 @@ class Union(Family):
 
     @property
     def sees_scales(self):
-        return any(part.sees_scales for part in self.parts)
+        return any(part.sees_scales for part in self.parts) and not self.grows
 
     def with_bandwidth_of(self, resolved):
         pairs = zip(self.parts, resolved.parts, strict=True)
         return Union([part.with_bandwidth_of(other) for part, other in pairs])
 
+    def rows_wanted(self, n_components):
+        return max(part.rows_wanted(n_components) for part in self.parts)
+
     def resolve(self, sample, n_components, seed):
         return Union([part.resolve(sample, n_components, seed) for part in self.parts])
 
     def sample(self, n_features, n_components, seed):
-        shares = [len(range(j, n_components, len(self.parts))) for j in range(len(self.parts))]
-        drawn = [
-            part.sample(n_features, share, child_seed(seed, j))
-            for j, (part, share) in enumerate(zip(self.parts, shares, strict=True))
-            if share
-        ]
+        drawn = [part.sample(n_features, *own) for part, own in self._shared(n_components, seed)]
         return UnionFunctions(self, n_features, n_components, drawn)
+
+    def grow(self, training, n_components, seed):
+        drawn = [part.grow(training, *own) for part, own in self._shared(n_components, seed)]
+        return UnionFunctions(self, training.rows.shape[1], n_components, drawn)
+
+    def _shared(self, n_components: int, seed: int) -> list[tuple[Family, tuple[int, int]]]:
+        """The parts that have functions, how many, and the seed of each."""
+        step = len(self.parts)
+        return [
+            (part, (len(range(j, n_components, step)), child_seed(seed, j)))
+            for j, part in enumerate(self.parts[:n_components])
+        ]
 
     def closed_form(self, X, Y):
         kernels = [part.closed_form(X, Y) for part in self.parts]
@@ -128,6 +151,10 @@ class UnionFunctions(Functions):
         return UnionFunctions(self.family, self.n_features, count, dense)
 
     @property
+    def bags(self) -> Bags | None:
+        return next((part.bags for part in self.parts if part.bags is not None), None)
+
+    @property
     def coded_parts(self) -> list:
         return [coded for part in self.parts for coded in part.coded_parts]
 
@@ -142,20 +169,28 @@ class UnionFunctions(Functions):
 
     def evaluate(self, rows: Rows) -> Any:
         if not self.coded_parts:
-            return self._interleaved(rows)
+            return self._interleaved([part.evaluate(rows) for part in self.parts])
         dense = self.dense_part
         values = [] if dense is None else [sparse.csr_array(dense.evaluate(rows))]
         values += [part.evaluate(rows) for part in self.coded_parts]
         return sparse.hstack(values, format="csr")
 
-    def _interleaved(self, rows: Rows) -> NDArray:
-        out = np.empty((len(rows), self.n_columns), dtype=rows.dtype)
-        front = self.n_direct
-        start, step = 0, len(self.parts)
-        for j, part in enumerate(self.parts):
-            values = part.evaluate(rows)
+    def unseen(self, rows: Rows, numbers: NDArray[np.int64]) -> Any:
+        if self.coded_parts:
+            return self.evaluate(rows)
+        return self._interleaved([part.unseen(rows, numbers) for part in self.parts])
+
+    def _interleaved(self, values: list[NDArray]) -> NDArray:
+        out = np.empty((len(values[0]), self.n_columns), dtype=values[0].dtype)
+        # Columns of one component: several where a hypothesis predicts several targets.
+        widths = [(part.n_columns - part.n_direct) // part.n_components for part in self.parts]
+        starts = np.cumsum([0, *widths])
+        direct = 0
+        for part, own, width, start in zip(self.parts, values, widths, starts, strict=False):
             extra = part.n_direct
-            out[:, start : start + extra] = values[:, :extra]
-            out[:, front + j :: step] = values[:, extra:]
-            start += extra
+            out[:, direct : direct + extra] = own[:, :extra]
+            direct += extra
+            for column in range(width):
+                first = self.n_direct + start + column
+                out[:, first :: starts[-1]] = own[:, extra + column :: width]
         return out

@@ -7,34 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .activations import ACTIVATIONS, activated, check_activation, mean_product
 from .base import Family, Functions, check_choice, check_number
 from .randomness import normals_or_sampled, uniforms
 from .rows import Rows
-
-
-def _sigmoid(u):
-    # Through tanh: no overflow for either sign, vectorised by numpy, in place.
-    u *= 0.5
-    np.tanh(u, out=u)
-    u *= 0.5
-    u += 0.5
-    return u
-
-
-def _gaussian(u):
-    np.square(u, out=u)
-    u *= -0.5
-    return np.exp(u, out=u)
-
-
-ACTIVATIONS = {
-    "sigmoid": _sigmoid,
-    "tanh": lambda u: np.tanh(u, out=u),
-    "relu": lambda u: np.maximum(u, 0, out=u),
-    "sign": lambda u: np.where(u >= 0, u.dtype.type(1), u.dtype.type(-1)),
-    "cos": lambda u: np.cos(u, out=u),
-    "gaussian": _gaussian,
-}
 
 
 class Units(Family):
@@ -94,8 +70,7 @@ class Units(Family):
         return self.activation != "sign"
 
     def resolve(self, sample, n_components, seed):
-        if not callable(self.activation):
-            check_choice("activation", self.activation, ACTIVATIONS, " or a callable")
+        check_activation(self.activation)
         if not callable(self.weights):
             check_choice("weights", self.weights, ("normal",), " or a callable sampler")
         if not callable(self.bias) and self.bias is not None:
@@ -122,49 +97,15 @@ class Units(Family):
             raise self.no_closed_form("direct links are not drawn, and weigh 1/k beside the units")
         if callable(self.weights) or callable(self.bias) or self.bias == "uniform":
             raise self.no_closed_form("only normal weights, with a normal bias or none, have one")
-        kernel = None if callable(self.activation) else KERNELS.get(self.activation)
-        if kernel is None:
-            raise self.no_closed_form(f"none is known for the activation {self.activation!r}")
         u = self.scale * X.dense.astype(np.float64)
         v = self.scale * Y.dense.astype(np.float64)
         if self.bias == "normal":
             u = np.column_stack([u, np.ones(len(u))])
             v = np.column_stack([v, np.ones(len(v))])
-        return kernel(u @ v.T, (u**2).sum(axis=1)[:, None], (v**2).sum(axis=1))
-
-
-def _angle(dot, uu, vv):
-    norms = np.sqrt(uu * vv)
-    # A zero vector has no angle; with norms of 0 every formula below still gives its limit.
-    return norms, np.arccos(np.clip(dot / np.where(norms > 0, norms, 1), -1, 1))
-
-
-def _relu_kernel(dot, uu, vv):
-    norms, angle = _angle(dot, uu, vv)
-    return norms * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
-
-
-def _sign_kernel(dot, uu, vv):
-    norms, angle = _angle(dot, uu, vv)
-    # sgn(0) = +1: a zero vector without bias always gives +1, the other one averages out.
-    both = (uu == 0) & (vv == 0)
-    return np.where(both, 1.0, np.where(norms > 0, 1 - 2 * angle / np.pi, 0.0))
-
-
-def _cos_kernel(dot, uu, vv):
-    return (np.exp(-(uu + vv - 2 * dot) / 2) + np.exp(-(uu + vv + 2 * dot) / 2)) / 2
-
-
-def _gaussian_kernel(dot, uu, vv):
-    return 1 / np.sqrt((1 + uu) * (1 + vv) - dot**2)
-
-
-KERNELS = {
-    "relu": _relu_kernel,
-    "sign": _sign_kernel,
-    "cos": _cos_kernel,
-    "gaussian": _gaussian_kernel,
-}
+        values = mean_product(self.activation, u, v)
+        if values is None:
+            raise self.no_closed_form(f"none is known for the activation {self.activation!r}")
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +126,5 @@ class UnitFunctions(Functions):
     def evaluate(self, rows: Rows) -> NDArray:
         values = rows.project(self.weights)
         values += self.biases.astype(rows.dtype)
-        activation = self.family.activation
-        values = (activation if callable(activation) else ACTIVATIONS[activation])(values)
+        values = activated(self.family.activation, values)
         return np.hstack([rows.dense, values]) if self.family.direct else values

@@ -1,10 +1,11 @@
 """From moments, factors, Gram matrices or an operator to weights; one file a method.
 
 The squared loss from statistics: `cholesky` solves for one alpha, `spectrum` for all of them at
-once, `box` inside a box. Any loss from an operator, in passes over the rows: `newton` and `lbfgs`
-for smooth losses, `multipliers` around them for losses with a kink, `sketched` for the squared loss
-with many functions, `conjugate` for indicators of cells. Solvers know neither X nor where it lives;
-each returns what it found, or refuses. `METHODS` says what each one needs.
+once, `box` inside a box, `out_of_bag` weighs predictors by rows they have not seen. Any loss from
+an operator, in passes over the rows: `newton` and `lbfgs` for smooth losses, `multipliers` around
+them for losses with a kink, `sketched` for the squared loss with many functions, `conjugate` for
+indicators of cells. Solvers know neither X nor where it lives; each returns what it found, or
+refuses. `METHODS` says what each one needs.
 """
 
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ METHODS: dict[str, Method] = {
     "dual": Method(statistics=True, squared_only=True, box=False),
     "qr": Method(statistics=True, squared_only=True, box=False),
     "box": Method(statistics=True, squared_only=True),
+    "out_of_bag": Method(statistics=True, squared_only=True, box=False),
     "sketched": Method(squared_only=True, box=False),
     "newton": Method(smooth=True, joint=False),
     "lbfgs": Method(smooth=True),

@@ -69,6 +69,9 @@ class Operator(Protocol):
     def scores(self, W: Array) -> Array:
         """Z̃W."""
 
+    def unseen_scores(self, point: Point, rows: NDArray) -> Array:
+        """Scores of some rows at a point, from functions that have not learned from them."""
+
     def gram(self, each: Array) -> tuple[Array, Array]:
         """Z̃'DZ̃ and Z̃'d for D = diag(d), d >= 0; rows with d = 0 cost nothing."""
 

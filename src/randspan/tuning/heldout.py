@@ -48,10 +48,16 @@ class Judged:
     start: Found
 
 
-def folds(weights: NDArray[np.float64], seed: int) -> list[NDArray[np.intp]]:
-    """The rows of every fold that is to be held out in turn; rows without weight are in none."""
+def folds(
+    weights: NDArray[np.float64], seed: int, lots: NDArray[np.uint64] | None = None
+) -> list[NDArray[np.intp]]:
+    """The rows of every fold that is to be held out in turn; rows without weight are in none.
+
+    ``lots`` are random numbers of the rows where their place is not to decide.
+    """
     present = np.flatnonzero(weights)
-    order = np.argsort(raw_bits(seed, "folds", len(weights))[present], kind="stable")
+    lots = raw_bits(seed, "folds", len(weights)) if lots is None else lots
+    order = np.argsort(lots[present], kind="stable")
     n_rows = len(present)
     needed = min(FOLDS, max(1, round(ENOUGH_ROWS * FOLDS / max(n_rows, 1))))
     found = [np.sort(present[order[i::FOLDS]]) for i in range(needed)]
@@ -75,7 +81,7 @@ def judge(
         fold = replace(problem, weights=weights, penalty=alpha * scale, unit=problem.scale)
         found = solver.minimise(fold, start, tolerance)
         ends.append(found)
-        scores.append(found.point.scores[rows])
+        scores.append(problem.operator.unseen_scores(found.point, rows))
     every, held = np.concatenate(parts), np.concatenate(scores)
     values = problem.loss.value(held, problem.targets[every]).reshape(len(every), -1)
     error = float(np.average(values.mean(axis=1), weights=problem.weights[every] + 1e-300))

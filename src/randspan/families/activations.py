@@ -1,0 +1,85 @@
+"""Activations of units and networks, and E σ(w'u) σ(w'v), w ~ N(0, I), where it is known."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import check_choice
+
+
+def _sigmoid(u):
+    # Through tanh: no overflow for either sign, vectorised by numpy, in place.
+    u *= 0.5
+    np.tanh(u, out=u)
+    u *= 0.5
+    u += 0.5
+    return u
+
+
+def _gaussian(u):
+    np.square(u, out=u)
+    u *= -0.5
+    return np.exp(u, out=u)
+
+
+ACTIVATIONS = {
+    "sigmoid": _sigmoid,
+    "tanh": lambda u: np.tanh(u, out=u),
+    "relu": lambda u: np.maximum(u, 0, out=u),
+    "sign": lambda u: np.where(u >= 0, u.dtype.type(1), u.dtype.type(-1)),
+    "cos": lambda u: np.cos(u, out=u),
+    "gaussian": _gaussian,
+}
+
+
+def check_activation(activation) -> None:
+    if not callable(activation):
+        check_choice("activation", activation, ACTIVATIONS, " or a callable")
+
+
+def activated(activation, values: NDArray) -> NDArray:
+    """σ of every value; ``values`` may be overwritten."""
+    return (activation if callable(activation) else ACTIVATIONS[activation])(values)
+
+
+def mean_product(activation, u: NDArray, v: NDArray) -> NDArray[np.float64] | None:
+    """E σ(w'u) σ(w'v), w ~ N(0, I), for the rows of u and v; None where no formula is known."""
+    kernel = None if callable(activation) else KERNELS.get(activation)
+    if kernel is None:
+        return None
+    return kernel(u @ v.T, (u**2).sum(axis=1)[:, None], (v**2).sum(axis=1))
+
+
+def _angle(dot, uu, vv):
+    norms = np.sqrt(uu * vv)
+    # A zero vector has no angle; with norms of 0 every formula below still gives its limit.
+    return norms, np.arccos(np.clip(dot / np.where(norms > 0, norms, 1), -1, 1))
+
+
+def _relu_kernel(dot, uu, vv):
+    norms, angle = _angle(dot, uu, vv)
+    return norms * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
+
+
+def _sign_kernel(dot, uu, vv):
+    norms, angle = _angle(dot, uu, vv)
+    # sgn(0) = +1: a zero vector without bias always gives +1, the other one averages out.
+    both = (uu == 0) & (vv == 0)
+    return np.where(both, 1.0, np.where(norms > 0, 1 - 2 * angle / np.pi, 0.0))
+
+
+def _cos_kernel(dot, uu, vv):
+    return (np.exp(-(uu + vv - 2 * dot) / 2) + np.exp(-(uu + vv + 2 * dot) / 2)) / 2
+
+
+def _gaussian_kernel(dot, uu, vv):
+    return 1 / np.sqrt((1 + uu) * (1 + vv) - dot**2)
+
+
+KERNELS = {
+    "relu": _relu_kernel,
+    "sign": _sign_kernel,
+    "cos": _cos_kernel,
+    "gaussian": _gaussian_kernel,
+}

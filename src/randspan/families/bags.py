@@ -1,0 +1,137 @@
+"""Functions that learn from rows and their targets, each from some of the rows.
+
+A function that has seen the target of a row says little about itself there: what it says of rows it
+has not seen is what weights should be fitted to. `Bags` knows which rows these are: whether row r
+is in the bag of function j is a coin that depends on (seed, j, r) only. A row is known again,
+whenever and in whatever block it comes back, by its inputs and targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .randomness import raw_bits
+from .rows import Rows, fingerprints, mixed_in
+from .targets import as_columns
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The rows that functions are learned from.
+
+    ``targets`` are columns of numbers, for ``classes`` ±1 in a column for each, one for two.
+    """
+
+    rows: Rows
+    targets: NDArray[np.float64] | None
+    weights: NDArray[np.float64] | None = None
+    classes: bool = False
+    workers: int = 1
+    progress: Callable[[int], None] = lambda done: None
+
+    @classmethod
+    def of(cls, rows: Rows, y) -> Training:
+        """Rows that are used as they are, and y of any kind."""
+        if y is None:
+            return cls(rows, None)
+        targets, classes = as_columns(rows.values, y)
+        return cls(rows, targets, classes=classes)
+
+    def given_targets(self, family: object) -> NDArray[np.float64]:
+        """The targets, which a family needs."""
+        if self.targets is None:
+            raise ValueError(
+                f"{family!r} learns from targets: it requires y to be passed, but the target y is "
+                "None."
+            )
+        return self.targets
+
+
+def row_keys(values, targets: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """A number for every row, by its inputs and targets."""
+    bits = np.ascontiguousarray(targets.T + 0.0).view(np.uint64)  # no -0.0
+    return mixed_in(fingerprints(values), bits)
+
+
+def fold_of(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Which of the folds every row is in."""
+    return ((keys * np.uint64(0xD1342543DE82EF95)) >> np.uint64(33)).astype(np.int64) % FOLDS
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Row r is in the bag of function j with probability ``share``, each by a coin of its own.
+
+    ``keys`` are those of the rows that functions were grown from, sorted, and ``order`` their
+    numbers.
+    """
+
+    share: float
+    seed: int
+    keys: NDArray[np.uint64]
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, training: Training, share: float, seed: int) -> Bags:
+        assert training.targets is not None
+        keys = row_keys(training.rows.values, training.targets)
+        order = np.argsort(keys, kind="stable")
+        return cls(share, seed, keys[order], order)
+
+    def numbers(self, values, targets: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number that every row had in the training data, -1 for rows that were not there."""
+        return self.located(row_keys(values, targets))
+
+    def located(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The same by the keys of rows; of equal rows, the first here is the first there."""
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        occurrence = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+        place = np.searchsorted(self.keys, ordered) + occurrence
+        known = place < np.searchsorted(self.keys, ordered, side="right")
+        numbers = np.full(len(keys), -1, dtype=np.int64)
+        numbers[order[known]] = self.order[place[known]]
+        return numbers
+
+    def copies(
+        self, keys: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]:
+        """All rows of the training data that are equal to each row, and the share of each in it.
+
+        Three arrays: which row, the number of one equal to it (-1 where there is none), 1 over how
+        many there are. So a row that stands several times stands for all of them alike, wherever a
+        stream is cut.
+        """
+        first = np.searchsorted(self.keys, keys)
+        counts = np.maximum(np.searchsorted(self.keys, keys, side="right") - first, 0)
+        known = counts > 0
+        counts = np.maximum(counts, 1)
+        rows = np.repeat(np.arange(len(keys)), counts)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        numbers = np.full(len(rows), -1, dtype=np.int64)
+        there = known[rows]
+        numbers[there] = self.order[(first[rows] + within)[there]]
+        return rows, numbers, 1 / counts[rows]
+
+    def bag(self, function: int, start: int, stop: int) -> NDArray[np.bool_]:
+        """Whether rows ``start`` to ``stop`` of the training data are in the bag of a function."""
+        skipped = start - start % 4
+        bits = raw_bits(self.seed, f"bag {function}", stop - skipped, skipped)[start - skipped :]
+        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.share
+
+    def seen(self, numbers: NDArray[np.int64], n_functions: int) -> NDArray[np.bool_]:
+        """Whether every function has learned from every row, by the numbers of the rows."""
+        seen = np.zeros((len(numbers), n_functions), dtype=bool)
+        known = np.flatnonzero(numbers >= 0)
+        if len(known):
+            there = numbers[known]
+            first, last = int(there.min()), int(there.max())
+            for j in range(n_functions):
+                seen[known, j] = self.bag(j, first, last + 1)[there - first]
+        return seen

@@ -1,0 +1,319 @@
+"""Anybody's random hypotheses (Cao and Lan 2022): any predictor that can be drawn or fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
+
+from .bags import Bags, Training
+from .base import Family, check_choice
+from .grown import GrownFunctions, Growth, check_share, weighted_mean
+from .randomness import generator, raw_bits
+from .rows import Rows
+
+# Entries that sparse rows may have where standardising makes them dense.
+MOST_ENTRIES = 2**28
+# Rows that every new hypothesis is tried on.
+TRIED = 5
+
+
+class Hypotheses(Family):
+    """φ_j(x) = the prediction of hypothesis j: whatever a sampler of yours returns.
+
+    Every hypothesis learns from a random share of the rows, and weights are fitted to what it says
+    of the others; or it learns random targets from all rows, and is a random function.
+
+    Parameters
+    ----------
+    sampler : callable or scikit-learn estimator
+        A callable is called as ``sampler(X, y, rng)`` with some rows, their targets and a
+        ``numpy.random.Generator``, and returns a predictor: an object with ``predict_proba``,
+        ``decision_function`` or ``predict`` (the first that it has), or a function of rows.
+        For classes y holds their numbers 0, 1, …; for several targets it has several columns. An
+        estimator is cloned, given a new random state, and fitted.
+    bootstrap : float, default=0.8
+        The share of the rows that a hypothesis learns from, drawn without replacement; with 1 there
+        are none that it has not seen.
+    targets : "given" or "random", default="given"
+        "random" hands over y ~ N(0, 1) (classes, with equal chances, to classifiers) in place of
+        the targets, for all rows: nothing then looks at the targets.
+
+    Examples
+    --------
+    A family that this library does not know: nearest neighbours in random subspaces.
+
+    >>> import numpy as np, randspan as rs
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> def neighbours(X, y, rng):
+    ...     columns = rng.choice(X.shape[1], size=4, replace=False)
+    ...     model = KNeighborsRegressor(n_neighbors=rng.integers(3, 30)).fit(X[:, columns], y)
+    ...     return lambda X: model.predict(X[:, columns])
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = rs.SpanRegressor(rs.Hypotheses(neighbours), 50, random_state=0)
+    >>> bool(model.fit(X[:300], y[:300]).score(X[300:], y[300:]) > 0.4)
+    True
+    """
+
+    grows = True
+    default_components = 100
+    differentiable = property(lambda self: False)
+    sees_scales = property(lambda self: False)
+
+    def __init__(self, sampler, bootstrap=0.8, targets="given"):
+        self.sampler = sampler
+        self.bootstrap = bootstrap
+        self.targets = targets
+
+    @property
+    def uses_target(self) -> bool:  # type: ignore[override]
+        return self.targets == "given"
+
+    @property
+    def default_alpha(self) -> str | float:  # type: ignore[override]
+        return "out_of_bag" if self.uses_target else "gcv"
+
+    @property
+    def _estimator(self) -> bool:
+        return hasattr(self.sampler, "fit") and not isinstance(self.sampler, type)
+
+    def resolve(self, sample, n_components, seed):
+        if not self._estimator and not callable(self.sampler):
+            raise ValueError(
+                "sampler must be a callable (X, y, rng) -> predictor or a scikit-learn estimator, "
+                f"got {self.sampler!r}."
+            )
+        check_choice("targets", self.targets, ("given", "random"))
+        check_share(self.bootstrap)
+        return self
+
+    def grow(self, training, n_components, seed):
+        X, n = _plain(training.rows), len(training.rows)
+        school = _School(self, X, training, seed)
+        drawn = []
+        if not self.uses_target:
+            rows = np.flatnonzero(_weights(training) > 0)
+            for j in range(n_components):
+                rng = generator(seed, "hypotheses", j)
+                y = rng.integers(2, size=n) if self._classifier else rng.standard_normal(n)
+                drawn.append(school.taught(j, rows, y, rng, 2, 1))
+            return HypothesisFunctions(
+                self, X.shape[1], n_components, Growth(None, np.zeros(1)), False, drawn
+            )
+        targets = training.given_targets(self)
+        bags = Bags.of(training, float(self.bootstrap), seed)
+        # Classifiers and samplers see numbers of classes, estimators of numbers ±1.
+        classes = training.classes and (self._classifier or not self._estimator)
+        y, n_targets = _as_given(targets, classes), targets.shape[1]
+        n_classes = max(2, n_targets) if classes else 0
+        for j in range(n_components):
+            inside = bags.bag(j, 0, n) if self.bootstrap < 1 else np.ones(n, dtype=bool)
+            rows = np.flatnonzero(inside & (_weights(training) > 0))
+            rng = generator(seed, "hypotheses", j)
+            drawn.append(school.taught(j, rows, y, rng, n_classes, n_targets))
+        growth = Growth(
+            bags if self.bootstrap < 1 else None, weighted_mean(targets, training.weights)
+        )
+        return HypothesisFunctions(self, X.shape[1], n_components, growth, True, drawn)
+
+    @property
+    def _classifier(self) -> bool:
+        return self._estimator and is_classifier(self.sampler)
+
+    @property
+    def _called(self) -> str:
+        name = getattr(self.sampler, "__name__", None)
+        return name if isinstance(name, str) else repr(self.sampler)
+
+
+def _weights(training: Training) -> NDArray[np.float64]:
+    return np.ones(len(training.rows)) if training.weights is None else training.weights
+
+
+def _as_given(targets: NDArray[np.float64], classes: bool) -> NDArray:
+    """Targets as a sampler sees them: numbers of classes, one column as a vector."""
+    if classes:
+        return targets.argmax(axis=1) if targets.shape[1] > 1 else (targets[:, 0] > 0).astype(int)
+    return targets[:, 0] if targets.shape[1] == 1 else targets
+
+
+def _plain(rows: Rows) -> Any:
+    """The rows as predictors see them: x̃ in float64, sparse where x̃ is x."""
+    if sparse.issparse(rows.values) and rows.centre is None and rows.scale is None:
+        return rows.values.astype(np.float64)
+    if sparse.issparse(rows.values) and rows.shape[0] * rows.shape[1] > MOST_ENTRIES:
+        raise ValueError(
+            f"{rows.shape[0]} sparse rows of {rows.shape[1]} columns are too many to be made dense "
+            "for standardising; standardize=False hands them over as they are."
+        )
+    return Rows(rows.values, rows.centre, rows.scale, np.float64, rows.rotation).dense
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A predictor, and how what it says becomes one column for every target.
+
+    ``n_classes`` is 0 where targets are numbers. Probabilities p become 2p - 1, as targets are ±1.
+    """
+
+    predictor: Any
+    name: str
+    n_classes: int
+    n_targets: int
+
+    def __call__(self, X) -> NDArray[np.float64]:
+        """Predictions, a row for every row of X, checked."""
+        try:
+            values = self._raw(X)
+        except Exception as error:
+            raise ValueError(f"{self.name} failed to predict: {error!r}") from error
+        if values.shape not in {(X.shape[0],), (X.shape[0], self.n_targets)}:
+            wanted = f"({X.shape[0]},)" if self.n_targets == 1 else (X.shape[0], self.n_targets)
+            raise ValueError(
+                f"{self.name} returned predictions of shape {values.shape} for {X.shape[0]} rows; "
+                f"expected {wanted}."
+            )
+        values = values.reshape(X.shape[0], -1)
+        if values.shape[1] != self.n_targets:
+            raise ValueError(
+                f"{self.name} predicts one target; there are {self.n_targets}: return an array of "
+                f"shape {(X.shape[0], self.n_targets)}."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"{self.name} predicted NaN or infinity.")
+        return values
+
+    def _raw(self, X) -> NDArray[np.float64]:
+        classes = getattr(self.predictor, "classes_", None)
+        if self.n_classes and classes is not None:
+            if hasattr(self.predictor, "predict_proba"):
+                return self._spread(
+                    2 * _numbers(self.predictor.predict_proba(X)) - 1, classes, -1.0
+                )
+            if hasattr(self.predictor, "decision_function"):
+                scores = _numbers(self.predictor.decision_function(X))
+                both = scores if scores.ndim > 1 else np.column_stack([-scores, scores])
+                return self._spread(both, classes, float(both.min(initial=-1.0)))
+        if hasattr(self.predictor, "predict"):
+            return _numbers(self.predictor.predict(X))
+        return _numbers(self.predictor(X))
+
+    def _spread(self, values: NDArray, classes: NDArray, missing: float) -> NDArray[np.float64]:
+        """A column for every class, with a value for those that were not seen; one for two."""
+        if values.ndim != 2 or values.shape[1] != len(classes):
+            return values  # refused by its shape
+        if self.n_classes == 2 and len(classes) == 2:
+            return (values[:, 1] - values[:, 0]) / 2
+        spread = np.full((len(values), self.n_classes), missing)
+        spread[:, np.asarray(classes, dtype=np.intp)] = values
+        return (spread[:, 1] - spread[:, 0]) / 2 if self.n_classes == 2 else spread
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    values = values.toarray() if sparse.issparse(values) else values
+    return np.asarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """What is left of a classifier that has seen one class, or of anything that has seen no row."""
+
+    value: NDArray[np.float64]
+
+    def predict(self, X) -> NDArray[np.float64]:
+        return np.tile(self.value, (X.shape[0], 1))
+
+
+@dataclass(frozen=True)
+class _School:
+    """Where hypotheses learn."""
+
+    family: Hypotheses
+    X: Any
+    training: Training
+    seed: int
+
+    def taught(
+        self, number: int, rows: NDArray, y: NDArray, rng: Any, n_classes: int, n_targets: int
+    ) -> Hypothesis:
+        """Hypothesis ``number``, after it has learned from some rows."""
+        name = f"Hypothesis {number} of the sampler {self.family._called}"
+        predictor = self._predictor(name, number, rows, y, rng, n_classes, n_targets)
+        self.training.progress(1)
+        hypothesis = Hypothesis(predictor, name, n_classes, n_targets)
+        hypothesis(self.X[:TRIED])  # what is wrong with it should be said now
+        return hypothesis
+
+    def _predictor(self, name, number, rows, y, rng, n_classes, n_targets) -> Any:
+        family, y = self.family, y[rows]
+        weights = None if self.training.weights is None else self.training.weights[rows]
+        if not len(rows):
+            return _Constant(np.zeros(n_targets))
+        if family._classifier and n_classes and len(np.unique(y)) == 1:
+            value = np.full(max(n_classes, 2), -1.0)
+            value[int(y[0])] = 1.0
+            return _Constant(value[1:] if n_targets == 1 else value)
+        estimator = family._estimator
+        weighed = estimator and has_fit_parameter(family.sampler, "sample_weight")
+        if weights is not None and not weighed:
+            # A sampler that knows no weights sees rows as often as they weigh.
+            chosen = rng.choice(len(rows), size=len(rows), p=weights / weights.sum())
+            rows, y = rows[chosen], y[chosen]
+        X = self.X[rows]
+        try:
+            if not estimator:
+                predictor = family.sampler(X, y, rng)
+            else:
+                bits = raw_bits(self.seed, f"random state {number}", 1)[0]
+                predictor = _with_state(clone(family.sampler), int(bits >> np.uint64(33)))
+                extra = {"sample_weight": weights} if weighed and weights is not None else {}
+                predictor.fit(X, y, **extra)
+        except Exception as error:
+            raise ValueError(f"{name} could not be drawn: {error!r}") from error
+        if not callable(predictor) and not hasattr(predictor, "predict"):
+            raise ValueError(
+                f"{name} is neither a predictor nor a function of rows: the sampler returned "
+                f"{predictor!r}."
+            )
+        return predictor
+
+
+def _with_state(estimator: Any, state: int) -> Any:
+    """The estimator with every random state it has set."""
+    names = [
+        n for n in estimator.get_params() if n == "random_state" or n.endswith("__random_state")
+    ]
+    return estimator.set_params(**dict.fromkeys(names, state))
+
+
+@dataclass(frozen=True, eq=False)
+class HypothesisFunctions(GrownFunctions):
+    """What drawn hypotheses predict.
+
+    ``learned`` says whether they have learned the targets. Two draws are the same if their families
+    and bags are: predictors need not know how to compare themselves.
+    """
+
+    learned: bool
+    hypotheses: list[Hypothesis] = field(compare=False)
+
+    @property
+    def n_targets(self) -> int:
+        return len(self.growth.origin) if self.learned else 0
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_components * max(1, self.n_targets)
+
+    def predictions(self, rows: Rows) -> NDArray:
+        X = _plain(rows)
+        out = np.empty((len(rows), self.n_components, max(1, self.n_targets)), dtype=rows.dtype)
+        for j, hypothesis in enumerate(self.hypotheses):
+            out[:, j] = hypothesis(X)
+        return out

@@ -1,0 +1,333 @@
+"""Random trees (Cao and Lan 2022): extra-trees, each grown on some of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.tree import ExtraTreeRegressor
+
+from .bags import Bags, Training
+from .base import Family, check_choice, is_count
+from .cells import CellFunctions, Table
+from .grown import GrownFunctions, Growth, check_share, weighted_mean
+from .randomness import generator, raw_bits
+from .rows import Rows
+
+# Trees, and at most so many rows, that the choice of max_features looks at.
+TRIALS, TRIAL_ROWS = 20, 20_000
+# Trees whose error it extrapolates to: not as many as are drawn, so that a larger draw begins with
+# the smaller one.
+MANY = 100
+# Entries of rows that are looked at together.
+AT_ONCE = 2**22
+# Sparse rows of so many entries, zeros included, are made dense, 512 MB of float32: where two
+# splits are equally good rounding decides, and dense and sparse rows should have the same trees.
+MOST_ENTRIES = 2**27
+
+
+class Trees(Family):
+    """φ(x) = the mean target of the leaf of x in an extra-tree, or the indicators of its leaves.
+
+    Every tree is grown on a random share of the rows: those it has not seen tell what it is worth.
+    It splits where of ``max_features`` columns, each cut at a uniformly random place, the targets
+    vary least; for classes, whose targets are ±1, that is the Gini criterion. Trees see columns one
+    by one, and their order alone: scales mean nothing to them.
+
+    Parameters
+    ----------
+    bootstrap : float, default=0.8
+        The share of the rows that a tree is grown on, drawn without replacement; with 1 there are
+        none that it has not seen.
+    max_features : "auto" or int, default="auto"
+        Columns that are tried for every split; 1 is a tree that does not look at the target. "auto"
+        compares √d, d/3, 0.6d and d by the error of 100 trees on rows that they have not seen,
+        extrapolated from 20 trees on at most 20,000 rows.
+    output : "value" or "leaves", default="value"
+        "value" has a column for every tree (and target); "leaves" a sparse column for every leaf.
+    min_samples_leaf : int, default=1
+        Rows that a leaf holds at least.
+
+    Examples
+    --------
+    >>> import randspan as rs
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> rs.Trees().draw(X, 10, random_state=0, y=y)(X).shape
+    (442, 10)
+    """
+
+    grows = True
+    uses_target = True
+    default_alpha = "out_of_bag"
+    default_components = 100
+    differentiable = property(lambda self: False)
+    sees_scales = property(lambda self: False)
+
+    def __init__(self, bootstrap=0.8, max_features="auto", output="value", min_samples_leaf=1):
+        self.bootstrap = bootstrap
+        self.max_features = max_features
+        self.output = output
+        self.min_samples_leaf = min_samples_leaf
+
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        return self.output == "leaves"
+
+    @property
+    def bounded(self):
+        return 1.0 if self.sparse else np.inf
+
+    def resolve(self, sample, n_components, seed):
+        check_choice("output", self.output, ("value", "leaves"))
+        check_share(self.bootstrap)
+        features = self.max_features
+        if isinstance(features, str):
+            check_choice("max_features", features, ("auto",), " or a positive whole number")
+        elif not is_count(features) or features > sample.shape[1]:
+            raise ValueError(
+                f"max_features must be 'auto' or a whole number from 1 to {sample.shape[1]}, the "
+                f"number of columns; got {features!r}."
+            )
+        if not is_count(self.min_samples_leaf):
+            raise ValueError(
+                f"min_samples_leaf must be a positive whole number, got {self.min_samples_leaf!r}."
+            )
+        return self
+
+    def grow(self, training, n_components, seed):
+        targets = training.given_targets(self)
+        origin = weighted_mean(targets, training.weights)
+        nursery = _Nursery.of(training, self, seed)
+        law = self
+        if isinstance(self.max_features, str):
+            law = self.with_values(max_features=_best(nursery, training, self, seed))
+        numbers = range(n_components)
+        forest = Forest.of(nursery.trees(numbers, law.max_features, training.progress))
+        bags = nursery.bags if self.bootstrap < 1 else None
+        growth, d = Growth(bags, origin), training.rows.shape[1]
+        if not self.sparse:
+            return TreeFunctions(law, d, n_components, growth, forest)
+        tables = [Table() for _ in range(n_components)]
+        counts = np.zeros(n_components, dtype=np.int64)
+        return LeafFunctions(law, d, n_components, tables, counts, growth, forest)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree: node i is a leaf where ``feature`` is -1, else its left child is node i + 1.
+
+    ``other`` is the right child of a node, the number of a leaf; ``value`` has a row for each leaf.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    other: NDArray[np.int32]
+    value: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Nursery:
+    """Where trees grow: columns as scikit-learn wants them, and what takes thresholds back to x̃."""
+
+    X: NDArray[np.float32] | sparse.csc_matrix
+    shifts: NDArray[np.float64] | None
+    targets: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bags: Bags
+    family: Trees
+    workers: int
+
+    @classmethod
+    def of(cls, training: Training, family: Trees, seed: int) -> _Nursery:
+        rows, targets = training.rows, training.targets
+        assert targets is not None
+        weights = np.ones(len(rows)) if training.weights is None else training.weights
+        bags = Bags.of(training, float(family.bootstrap), seed)
+        shifts = None
+        if sparse.issparse(rows.values) and rows.shape[0] * rows.shape[1] > MOST_ENTRIES:
+            # Too many to be dense: scaled but not centred. Thresholds are, afterwards.
+            X = rows.values.astype(np.float64)
+            if rows.scale is not None:
+                X = X @ sparse.diags_array(rows.scale)
+            X = sparse.csc_matrix(X, dtype=np.float32)
+            X.sort_indices()
+            if rows.centre is not None:
+                shifts = rows.centre * (1 if rows.scale is None else rows.scale)
+        else:
+            X = np.empty(rows.shape, dtype=np.float32)
+            for part in _parts(rows):
+                X[part] = rows[part].dense
+        return cls(
+            X, shifts, np.ascontiguousarray(targets), weights, bags, family, training.workers
+        )
+
+    def trees(
+        self,
+        numbers: Iterable[int],
+        max_features: int,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> list[Tree]:
+        """Trees by their numbers, several at a time."""
+
+        def grow(number: int) -> Tree:
+            tree = self._tree(number, max_features)
+            progress(1)
+            return tree
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            return list(pool.map(grow, numbers))
+
+    def _tree(self, number: int, max_features: int) -> Tree:
+        weights = self.weights
+        if self.family.bootstrap < 1:
+            weights = weights * self.bags.bag(number, 0, len(weights))
+        bits = raw_bits(self.bags.seed, f"tree {number}", 1)[0]
+        grower = ExtraTreeRegressor(
+            max_features=max_features,
+            min_samples_leaf=int(self.family.min_samples_leaf),
+            random_state=int(bits >> np.uint64(33)),
+        )
+        n_targets = self.targets.shape[1]
+        if not (weights > 0).any():  # nothing to learn from: the tree that knows nothing
+            return _leaf(np.zeros((1, n_targets)))
+        grower.fit(self.X, self.targets, sample_weight=weights, check_input=False)
+        tree = grower.tree_
+        leaf = tree.children_left < 0
+        feature = np.where(leaf, -1, tree.feature).astype(np.int32)
+        assert (tree.children_left[~leaf] == np.flatnonzero(~leaf) + 1).all()
+        other = np.where(leaf, np.cumsum(leaf) - 1, tree.children_right).astype(np.int32)
+        threshold = np.where(leaf, 0.0, tree.threshold)
+        if self.shifts is not None:
+            threshold[~leaf] -= self.shifts[feature[~leaf]]
+        return Tree(feature, threshold, other, tree.value[leaf, :, 0])
+
+
+def _leaf(value: NDArray[np.float64]) -> Tree:
+    one = np.zeros(1, dtype=np.int32)
+    return Tree(one - 1, np.zeros(1), one, value)
+
+
+def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> int:
+    """The number of columns with which 100 trees err least on rows they have not seen."""
+    n, d = training.rows.shape
+    candidates = sorted({max(1, round(c)) for c in (np.sqrt(d), d / 3, 0.6 * d, d)})
+    if len(candidates) == 1 or family.bootstrap >= 1:
+        return candidates[-1]
+    if n > TRIAL_ROWS:
+        some = np.sort(generator(seed, "trial rows", 0).choice(n, TRIAL_ROWS, replace=False))
+        weights = None if training.weights is None else training.weights[some]
+        assert training.targets is not None
+        few = Training(
+            training.rows[some], training.targets[some], weights, training.classes, training.workers
+        )
+        nursery, training = _Nursery.of(few, family, seed), few
+    outside = [~nursery.bags.bag(j, 0, len(nursery.weights)) for j in range(TRIALS)]
+    mask = np.array(outside).T * np.sqrt(nursery.weights)[:, None]
+    errors = []
+    for candidate in candidates:
+        forest = Forest.of(nursery.trees(range(TRIALS), candidate))
+        errors.append(_error_of_many(forest, training.rows, nursery.targets, mask))
+    return candidates[int(np.argmin(errors))]
+
+
+def _error_of_many(forest: Forest, rows: Rows, targets, mask) -> float:
+    """The squared error of the mean of many trees like these, mean over targets in units of each.
+
+    E (y - h̄)² = E e_i e_j + (E e_i² - E e_i e_j)/k for the errors e of two trees, each mean over
+    the rows that neither has seen.
+    """
+    values = forest.predictions(rows)
+    total, each = 0.0, mask.T @ mask
+    spread = np.maximum(targets.var(axis=0), np.finfo(np.float64).tiny)
+    apart = ~np.eye(TRIALS, dtype=bool) & (each > 0)
+    own = np.eye(TRIALS, dtype=bool) & (each > 0)
+    for c in range(targets.shape[1]):
+        errors = mask * (targets[:, c, None] - values[:, :, c])
+        products = errors.T @ errors / np.where(each > 0, each, 1)
+        if not apart.any():
+            return 0.0
+        single, pair = products[own].mean(), products[apart].mean()
+        total += float(pair + (single - pair) / MANY) / spread[c]
+    return total / targets.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """All trees one after the other; ``roots`` are where they begin, ``firsts`` their leaves."""
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    other: NDArray[np.int32]
+    value: NDArray[np.float64]
+    roots: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, trees: list[Tree]) -> Forest:
+        sizes = np.array([len(tree.feature) for tree in trees])
+        leaves = np.array([len(tree.value) for tree in trees])
+        return cls(
+            np.concatenate([tree.feature for tree in trees]),
+            np.concatenate([tree.threshold for tree in trees]),
+            np.concatenate([tree.other for tree in trees]),
+            np.concatenate([tree.value for tree in trees]),
+            np.cumsum(sizes) - sizes,
+            np.cumsum(leaves) - leaves,
+        )
+
+    def leaves(self, rows: Rows, trees: slice) -> NDArray[np.int32]:
+        """The leaf of every row in some trees, numbered within its tree; one line a tree."""
+        from . import loops  # here, because importing numba takes longer than all the rest
+
+        out = np.empty((len(self.roots[trees]), len(rows)), dtype=np.int32)
+        for part in _parts(rows):
+            loops.leaves(
+                rows[part].dense,
+                self.feature,
+                self.threshold,
+                self.other,
+                self.roots[trees],
+                out[:, part],
+            )
+        return out
+
+    def predictions(self, rows: Rows) -> NDArray:
+        """The value of the leaf of every row, in every tree, for every target."""
+        leaves = self.leaves(rows, slice(None)) + self.firsts[:, None]
+        return self.value.astype(rows.dtype)[leaves.T]
+
+
+def _parts(rows: Rows) -> list[slice]:
+    """Slices of rows that may be dense at once."""
+    step = max(64, AT_ONCE // max(rows.shape[1], 1))
+    return [slice(s, min(s + step, len(rows))) for s in range(0, len(rows), step)]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeFunctions(GrownFunctions):
+    """Values of the leaves of grown trees."""
+
+    forest: Forest
+
+    def predictions(self, rows: Rows) -> NDArray:
+        return self.forest.predictions(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafFunctions(CellFunctions):
+    """Indicators of the leaves of grown trees, of those that hold a row."""
+
+    growth: Growth
+    forest: Forest
+
+    @property
+    def bags(self) -> Bags | None:
+        return self.growth.bags
+
+    def keys(self, rows: Rows, groups: slice) -> NDArray[np.uint64]:
+        return self.forest.leaves(rows, groups).astype(np.uint64)

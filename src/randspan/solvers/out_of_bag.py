@@ -1,0 +1,149 @@
+"""Weights of predictors, fitted to what they say of rows they have not seen.
+
+With errors e_j = y - h_j, f = b + Σ w_j h_j has y - f = Σ w_j e_j + (1 - Σw)(y - b₀) - b', and
+
+    Σω (y - f)² + alpha·k·s²·‖w - 1/k‖²,   s² the mean of E e_j²,
+
+is minimised: the ridge pulls towards the mean of all hypotheses, and is measured beside the error
+of a single one. Moments of two hypotheses come from different rows for different pairs; negative
+eigenvalues that this may lead to are 0. alpha is found by cross-validation: the moments of a fold
+are subtracted, and judge weights that had no part in them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..pairs import PairMoments
+from .solution import Array, Solution
+
+STEPS_PER_DECADE = 4
+# Ridges alpha·k beside Σω: at the small end rounding decides, at the large one weights are 1/k.
+SMALLEST, LARGEST = 1e-4, 1e4
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutOfBag(Solution):
+    """Weights from errors on unseen rows.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n_targets,)
+        Mean squared errors on unseen rows, of weights that had no part in them (cross-validated).
+    """
+
+    errors: Array = field(repr=False)
+
+
+def solve(
+    moments: PairMoments, origin: Array, alpha: float | str, intercept: bool, reason: str
+) -> OutOfBag:
+    """The weights, at the best alpha or at a given one."""
+    start = time.perf_counter()
+    k, c = moments.n_functions, moments.n_targets
+    # Without an intercept nothing but hypotheses may explain the level of the targets.
+    shifts = np.zeros(c) if intercept else origin
+    sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
+    whole = [_Quadratic.of(sums[t], counts, shifts[t]) for t in range(c)]
+    ridges = _lattice(moments.weight, k) if alpha == "auto" else np.array([float(alpha)])
+    errors = _validated(moments, ridges, shifts, intercept)
+    # In units of each target: one alpha serves them all.
+    units = np.array([max(one.single, np.finfo(np.float64).tiny) for one in whole])
+    total = (errors / units).sum(axis=1)
+    # Of equally good ones the largest: the mean is the simplest.
+    best = int(np.flatnonzero(total <= total.min() * (1 + 1e-4) + 1e-300)[-1])
+    coef, constants, objective = np.zeros((k * c, c)), np.zeros(c), 0.0
+    for t, quadratic in enumerate(whole):
+        ridge = ridges[best] * k / moments.weight
+        [w], [b] = quadratic.weights(np.array([ridge]), intercept)
+        coef[t::c, t] = w
+        constants[t] = b + (1 - w.sum()) * (origin[t] - shifts[t])
+        mean = quadratic.error(w, b)
+        penalty = ridge * quadratic.single * ((w - 1 / k) ** 2).sum()
+        objective += moments.weight * (mean + penalty)
+    return OutOfBag(
+        coef=coef,
+        intercept=constants,
+        alpha=float(ridges[best]),
+        objective=objective,
+        solver="out_of_bag",
+        reason=reason,
+        residual=0.0,
+        errors=errors[best],
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _lattice(weight: float, k: int) -> Array:
+    """alphas 10^(j/4), an absolute lattice."""
+    unit = np.log10(weight / k)
+    lowest = np.ceil(STEPS_PER_DECADE * (np.log10(SMALLEST) + unit))
+    highest = np.floor(STEPS_PER_DECADE * (np.log10(LARGEST) + unit))
+    return 10.0 ** (np.arange(lowest, highest + 1) / STEPS_PER_DECADE)
+
+
+def _validated(moments: PairMoments, alphas: Array, shifts: Array, intercept: bool) -> Array:
+    """Squared errors of every alpha and target, on folds that had no part in the weights."""
+    n_folds, c = moments.sums.shape[:2]
+    errors, weight = np.zeros((len(alphas), c)), 0.0
+    sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
+    for fold in range(n_folds):
+        own = float(moments.counts[fold, -1, -1])
+        if own <= 0 or counts[-1, -1] - own <= 1e-9 * own:
+            continue
+        weight += own
+        for t in range(c):
+            mine = moments.sums[fold, t], moments.counts[fold]
+            others = _Quadratic.of(sums[t] - mine[0], counts - mine[1], shifts[t])
+            there = _Quadratic.of(*mine, shifts[t])
+            ridges = alphas * moments.n_functions / (moments.weight - own)
+            for i, (w, b) in enumerate(zip(*others.weights(ridges, intercept), strict=True)):
+                errors[i, t] += own * max(there.error(w, b), 0.0)
+    return errors / weight if weight > 0 else errors
+
+
+@dataclass(frozen=True)
+class _Quadratic:
+    """E (y - f)² of one target as a quadratic form of (w, 1 - Σw, -b)."""
+
+    form: Array
+
+    @classmethod
+    def of(cls, sums: Array, counts: Array, shift: float) -> _Quadratic:
+        """Means over the rows of every pair, of errors and of y - origin + shift."""
+        known = counts > 1e-9
+        form = np.where(known, sums / np.where(known, counts, 1.0), 0.0)
+        form[-2] += shift * form[-1]
+        form[:, -2] += shift * form[:, -1]
+        return cls(form)
+
+    @property
+    def single(self) -> float:
+        """The mean squared error of one hypothesis."""
+        return float(np.diagonal(self.form)[:-2].mean())
+
+    def weights(self, ridges: Array, intercept: bool) -> tuple[Array, Array]:
+        """Weights and constants for ridges on ‖w - 1/k‖² beside the mean of the loss."""
+        form, k = self.form, len(self.form) - 2
+        cross = form[:-1, -1] if intercept else np.zeros(k + 1)
+        centred = form[:-1, :-1] - np.outer(cross, cross)
+        # w = 1/k + v, and 1 - Σw = -Σv.
+        side = centred[:k, :k].mean(axis=1) - centred[k, :k].mean()
+        corner = centred[:k, k]
+        matrix = centred[:k, :k] - corner[:, None] - corner + centred[k, k]
+        values, vectors = np.linalg.eigh(matrix)
+        turned = vectors.T @ side
+        # Nothing to gain where nothing varies; the smallest ridge keeps that from being 0/0.
+        floor = np.finfo(np.float64).tiny
+        least = np.maximum(ridges * self.single, floor)
+        v = -(turned / (np.maximum(values, 0.0) + least[:, None])) @ vectors.T
+        w = 1 / k + v
+        return w, w @ cross[:k] - v.sum(axis=1) * cross[k]
+
+    def error(self, w: Array, b: float) -> float:
+        """E (y - f)²."""
+        point = np.concatenate([w, [1 - w.sum(), -b]])
+        return float(point @ self.form @ point)
