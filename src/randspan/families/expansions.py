@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +85,7 @@ class KernelExpansions(Family):
 
     @property
     def rotation_invariant(self):
-        return self.kernel_name in PRODUCTS and not _is_array(self.anchors)
+        return self._name in PRODUCTS and not _is_array(self.anchors)
 
     @property
     def nearest_kernel(self):
@@ -177,9 +176,9 @@ class KernelExpansions(Family):
             return kernel.closed_form(rows, Rows(anchors)).astype(rows.dtype, copy=False)
         if self.gamma is not None:
             params["gamma"] = self.gamma
-        if kernel in PRODUCTS:
+        if self._name in PRODUCTS:
             try:
-                return PRODUCTS[kernel](rows, anchors, **params)
+                return PRODUCTS[self._name](rows, anchors, **params)
             except TypeError as error:
                 raise ValueError(f"kernel={kernel!r}, kernel_params={params!r}: {error}.") from None
         x = rows.dense
@@ -260,7 +259,7 @@ def _rbf(rows: Rows, z: NDArray, gamma: float) -> NDArray:
     return np.exp(values, out=values)
 
 
-PRODUCTS: dict[Any, Callable[..., NDArray]] = {
+PRODUCTS: dict[str, Callable[..., NDArray]] = {
     "linear": _linear,
     "poly": _poly,
     "polynomial": _poly,

@@ -132,11 +132,15 @@ class Tree:
 
 @dataclass(frozen=True)
 class _Nursery:
-    """Where trees grow: columns as scikit-learn wants them, and what takes thresholds back to x̃."""
+    """Where trees grow: columns as scikit-learn wants them, and what takes thresholds back to x̃.
+
+    Of several targets all count alike: each is divided by its entry of ``units``.
+    """
 
     X: NDArray[np.float32] | sparse.csc_matrix
     shifts: NDArray[np.float64] | None
     targets: NDArray[np.float64]
+    units: NDArray[np.float64]
     weights: NDArray[np.float64]
     bags: Bags
     family: Trees
@@ -162,9 +166,12 @@ class _Nursery:
             X = np.empty(rows.shape, dtype=np.float32)
             for part in _parts(rows):
                 X[part] = rows[part].dense
-        return cls(
-            X, shifts, np.ascontiguousarray(targets), weights, bags, family, training.workers
-        )
+        units = np.ones(targets.shape[1])
+        if targets.shape[1] > 1 and not training.classes and (weights > 0).any():
+            spread = targets[weights > 0].std(axis=0)
+            units = np.where(spread > 0, spread, 1.0)
+        targets = np.ascontiguousarray(targets / units)
+        return cls(X, shifts, targets, units, weights, bags, family, training.workers)
 
     def trees(
         self,
@@ -204,7 +211,7 @@ class _Nursery:
         threshold = np.where(leaf, 0.0, tree.threshold)
         if self.shifts is not None:
             threshold[~leaf] -= self.shifts[feature[~leaf]]
-        return Tree(feature, threshold, other, tree.value[leaf, :, 0])
+        return Tree(feature, threshold, other, tree.value[leaf, :, 0] * self.units)
 
 
 def _leaf(value: NDArray[np.float64]) -> Tree:
@@ -231,7 +238,7 @@ def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> in
     errors = []
     for candidate in candidates:
         forest = Forest.of(nursery.trees(range(TRIALS), candidate))
-        errors.append(_error_of_many(forest, training.rows, nursery.targets, mask))
+        errors.append(_error_of_many(forest, training.rows, training.targets, mask))
     return candidates[int(np.argmin(errors))]
 
 

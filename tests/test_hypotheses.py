@@ -1,0 +1,521 @@
+"""Random hypotheses: kernel expansions, networks, trees, and anybody's estimators."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import linalg, sparse, stats
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_approximation import Nystroem
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
+
+import randspan as rs
+from randspan.families import trees
+from randspan.families.bags import Training
+from randspan.families.pivots import pivots
+from randspan.families.rows import Rows
+from table import FAMILIES
+
+NEW = ("expansions", "expansions-nystrom", "networks", "trees", "leaves", "hypotheses")
+
+
+def data(n=200, d=4, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(X[:, 0]) + X[:, 1] ** 2 + noise * rng.normal(size=n)
+
+
+# -- the matrix ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NEW)
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_numbers_of_several_targets_with_weights(name, loss, dtype, kind):
+    X, y = data(260)
+    form = X if kind == "dense" else sparse.csr_array(X)
+    Y = np.column_stack([y, 10 - 3 * y])
+    weights = np.random.default_rng(1).uniform(0.5, 2, size=200)
+    model = rs.SpanRegressor(FAMILIES[name], 20, loss=loss, dtype=dtype, random_state=0)
+    model.fit(form[:200], Y[:200], weights)
+    predicted = model.predict(form[200:])
+    assert predicted.shape == (60, 2)
+    error = np.mean((predicted - Y[200:]) ** 2, axis=0)
+    assert (error < 0.85 * Y[200:].var(axis=0)).all(), error
+    again = pickle.loads(pickle.dumps(model)).predict(form[200:])
+    assert np.array_equal(again, predicted)
+    assert np.array_equal(clone(model).fit(form[:200], Y[:200], weights).predict(form[200:]), again)
+
+
+@pytest.mark.parametrize("name", NEW)
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_several_classes_with_weights(name, loss, dtype, kind):
+    X, y = load_iris(return_X_y=True)
+    form, y = X if kind == "dense" else sparse.csr_array(X), np.array(["a", "b", "c"])[y]
+    weights = np.random.default_rng(1).uniform(0.5, 2, size=75)
+    model = rs.SpanClassifier(FAMILIES[name], 20, loss=loss, dtype=dtype, random_state=0)
+    model.fit(form[::2], y[::2], weights)
+    assert model.score(form[1::2], y[1::2]) > 0.85
+    shares = model.predict_proba(form[1::2])
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert np.array_equal(model.classes_[shares.argmax(axis=1)], model.predict(form[1::2]))
+
+
+# -- the linear class ----------------------------------------------------------------------------
+
+
+def test_linear_hypotheses_are_random_projection_and_least_squares():
+    X, y = data(d=12)
+    family = rs.Projections(scale=0.1)
+    model = rs.SpanRegressor(family, 5, alpha=0, standardize=False, random_state=0).fit(X, y)
+    directions = model.functions_.weights
+    referee = LinearRegression().fit(X @ directions.T, y)
+    np.testing.assert_allclose(model.predict(X), referee.predict(X @ directions.T), rtol=1e-10)
+
+    def linear(X, y, rng):
+        w = 0.1 * rng.normal(size=X.shape[1])
+        return lambda X: X @ w
+
+    asked = rs.Hypotheses(linear, bootstrap=1.0)
+    model = rs.SpanRegressor(asked, 5, alpha=0, standardize=False, random_state=0).fit(X, y)
+    Z = model.functions_(X)
+    np.testing.assert_allclose(model.predict(X), LinearRegression().fit(Z, y).predict(Z), rtol=1e-9)
+
+
+# -- kernel expansions ---------------------------------------------------------------------------
+
+
+def test_as_many_expansions_as_rows_interpolate_like_kernel_ridge():
+    X, y = data(80)
+    new = data(50, seed=1)[0]
+    settings = {"alpha": 0, "fit_intercept": False, "standardize": False, "random_state": 0}
+    for k in (80, 200):
+        model = rs.SpanRegressor(rs.KernelExpansions(gamma=1.0), k, **settings).fit(X, y)
+        referee = KernelRidge(kernel="rbf", gamma=1.0, alpha=1e-13).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), y, atol=1e-8)
+        np.testing.assert_allclose(model.predict(new), referee.predict(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-2, 1.0, 100.0])
+@pytest.mark.parametrize("anchors", [None, 30, "rpcholesky"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_nystrom_is_that_of_scikit_learn_on_the_same_anchors(alpha, anchors, kernel):
+    X, y = data()
+    family = rs.KernelExpansions(kernel, 0.5, "nystrom", anchors)
+    settings = {"alpha": alpha, "standardize": False, "dtype": "float64", "random_state": 0}
+    model = rs.SpanRegressor(family, 30, **settings).fit(X, y)
+    chosen = model.functions_.anchors
+    assert len(np.unique(chosen, axis=0)) == 30
+    # With as many components as there are rows scikit-learn takes these rows.
+    nystroem = Nystroem(kernel=kernel, gamma=0.5, n_components=30).fit(chosen)
+    referee = Ridge(alpha=alpha).fit(nystroem.transform(X), y)
+    np.testing.assert_allclose(
+        model.predict(X), referee.predict(nystroem.transform(X)), rtol=1e-7, atol=1e-9
+    )
+
+
+def test_nystrom_functions_are_the_formula(rng):
+    X = rng.normal(size=(40, 3))
+    functions = rs.KernelExpansions(gamma=0.3, coefficients="nystrom").draw(X, 9, 0)
+    Z = functions.anchors
+    K = pairwise_kernels(Z, metric="rbf", gamma=0.3)
+    expected = 3 * pairwise_kernels(X, Z, metric="rbf", gamma=0.3) @ linalg.inv(linalg.sqrtm(K))
+    np.testing.assert_allclose(functions(X), expected.real, atol=1e-8)
+    np.testing.assert_allclose(functions.kernel(Z), K, atol=1e-8)
+    # Fewer rows than functions: the others are zero.
+    few = rs.KernelExpansions(gamma=0.3, coefficients="nystrom").draw(X[:4], 9, 0)(X)
+    assert few.shape == (40, 9)
+    assert (few[:, 4:] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params"),
+    [
+        ("rbf", {}),
+        ("laplacian", {}),
+        ("poly", {"degree": 2, "coef0": 0.5}),
+        ("sigmoid", {"coef0": 0.1}),
+        ("cosine", {}),
+        ("linear", {}),
+        ("chi2", {}),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_by_name_are_those_of_scikit_learn(kernel, params, dtype, rng):
+    X = rng.uniform(size=(50, 3)).astype(dtype)
+    X[0] = 0
+    family = rs.KernelExpansions(kernel, anchors=7, kernel_params=params)
+    functions = family.draw(X, 5, 0)
+    values = pairwise_kernels(X, functions.anchors, metric=kernel, **params)
+    expected = values @ functions.coefficients.T
+    tolerance = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(functions(X), expected, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(functions(sparse.csr_array(X)), functions(X), atol=tolerance)
+
+
+def test_kernels_may_be_families_or_callables(rng):
+    X = rng.normal(size=(50, 3))
+    family = rs.Fourier("matern32", gamma=0.5)
+    functions = rs.KernelExpansions(family, anchors=7).draw(X, 5, 0)
+    values = family.kernel(X, functions.anchors)
+    np.testing.assert_allclose(functions(X), values @ functions.coefficients.T)
+    called = rs.KernelExpansions(RBF(2.0), anchors=7).draw(X, 5, 0)
+    expected = RBF(2.0)(X, called.anchors) @ called.coefficients.T
+    np.testing.assert_allclose(called(X), expected)
+    with pytest.raises(ValueError, match=r"returned an array of shape \(\)"):
+        rs.KernelExpansions(lambda X, Y: 1.0).draw(X, 5, 0)(X)
+    with pytest.raises(NotImplementedError, match="no kernel in closed form"):
+        rs.KernelExpansions(rs.Units("tanh")).draw(X, 5, 0)
+
+
+def test_laws_of_coefficients(rng):
+    X = rng.normal(size=(2000, 1))
+    laws = {
+        "normal": stats.norm(),
+        "uniform": stats.uniform(-np.sqrt(3), 2 * np.sqrt(3)),
+        "laplace": stats.laplace(),
+    }
+    for name, law in laws.items():
+        drawn = rs.KernelExpansions(coefficients=name).draw(X, 20, 0).coefficients
+        assert drawn.shape == (20, 2000)
+        assert stats.kstest(drawn.ravel(), law.cdf).pvalue > 1e-3
+    signs = rs.KernelExpansions(coefficients="bernoulli").draw(X, 20, 0).coefficients
+    assert set(np.unique(signs)) == {-1.0, 1.0}
+    assert stats.binomtest(int((signs > 0).sum()), signs.size).pvalue > 1e-3
+    own = rs.KernelExpansions(coefficients=lambda m, rng: rng.normal(5, 1, size=m))
+    assert abs(own.draw(X, 20, 0).coefficients.mean() - 5) < 5 / np.sqrt(40_000)
+
+
+def test_pivots_have_the_law_of_drawing_one_by_one():
+    """Of a small matrix, pairs of pivots come as often as the definition says."""
+    X = np.array([[0.0], [0.1], [1.0], [3.0], [3.2]])
+    K = np.exp(-((X - X.T) ** 2)) * np.outer([1, 1, 2, 1, 1.5], [1, 1, 2, 1, 1.5])
+    expected = np.zeros((5, 5))
+    for i in range(5):
+        left = np.maximum(np.diagonal(K) - K[i] ** 2 / K[i, i], 0)
+        left[i] = 0
+        expected[i] = K[i, i] / np.trace(K) * left / left.sum()
+    found, draws = np.zeros((5, 5)), 4000
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        first, second = pivots(lambda at: K[:, at].copy(), np.diagonal(K).copy(), 2, rng)
+        found[first, second] += 1
+    likely = expected > 1e-3
+    assert found[~likely].sum() <= draws * expected[~likely].sum() + 20
+    counts = np.append(found[likely], found[~likely].sum() + 1e-9)
+    shares = np.append(expected[likely], expected[~likely].sum())
+    statistic = ((counts - draws * shares) ** 2 / (draws * shares))[:-1].sum()
+    assert stats.chi2.sf(statistic, likely.sum() - 1) > 1e-3
+
+
+def test_pivots_are_distinct_and_stop_where_nothing_is_left(rng):
+    X = np.repeat(rng.normal(size=(6, 2)), 20, axis=0)
+    family = rs.KernelExpansions(gamma=0.5, coefficients="nystrom", anchors="rpcholesky")
+    functions = family.draw(X, 50, 0)
+    assert functions.anchors.shape == (6, 2)
+    assert len(np.unique(functions.anchors, axis=0)) == 6
+    K = pairwise_kernels(X, metric="rbf", gamma=0.5)
+    np.testing.assert_allclose(functions(X) @ functions(X).T / 50, K, atol=1e-7)
+
+
+def test_pivots_approximate_better_than_rows_at_random(rng):
+    X = np.concatenate([rng.normal(size=(950, 2)), rng.normal(6, 0.5, size=(50, 2))])
+    K = pairwise_kernels(X, metric="rbf", gamma=1.0)
+
+    def left(anchors, seed):
+        family = rs.KernelExpansions(gamma=1.0, coefficients="nystrom", anchors=anchors)
+        Z = family.draw(X, 40, seed)(X)
+        return np.trace(K - Z @ Z.T / 40)
+
+    chosen, uniform = ([left(a, seed) for seed in range(5)] for a in ("rpcholesky", None))
+    assert max(chosen) < min(uniform)
+
+
+# -- networks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hidden", [7, (7,), (6, 3), (5, 4, 3)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_networks_are_networks(hidden, bias, rng):
+    X = rng.normal(size=(300, 5))
+    functions = rs.Networks(hidden, "tanh", scale=1.3, bias=bias).draw(X, 11, 0)
+    values = functions(X)
+    for j in range(11):
+        layer = X
+        for depth, weights in enumerate(functions.weights):
+            layer = layer @ weights[j].T + (functions.biases[depth][j] if bias else 0)
+            layer = np.tanh(layer) if depth < len(functions.weights) - 1 else layer
+        np.testing.assert_allclose(values[:, j], layer[:, 0], atol=1e-12)
+    if not bias:
+        np.testing.assert_allclose(functions(-X), -values, atol=1e-12)
+
+
+def test_weights_of_networks_have_their_law(rng):
+    X = rng.normal(size=(5, 16))
+    functions = rs.Networks((50, 30), scale=2.0).draw(X, 40, 0)
+    for weights, deviation in zip(
+        functions.weights, (2 / 4, 2 / 50**0.5, 1 / 30**0.5), strict=True
+    ):
+        assert stats.kstest(weights.ravel() / deviation, "norm").pvalue > 1e-3
+    own = rs.Networks(weights=lambda size, rng: np.full(size, 3.0)).draw(X, 4, 0)
+    assert (own.weights[0] == 3 / 4).all()
+
+
+# -- trees ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_tree_says_the_mean_of_what_it_has_seen_in_the_leaf(several):
+    X, y = data(300)
+    Y = np.column_stack([y, y**2]) if several else y
+    functions = rs.Trees(max_features=2, min_samples_leaf=4).draw(X, 8, 0, Y)
+    assert_means_of_leaves(functions, Rows(X), Y.reshape(300, -1), least=4)
+
+
+def assert_means_of_leaves(functions, rows, Y, least=1):
+    k = functions.n_components
+    values = functions(rows).reshape(len(Y), k, -1)
+    seen = functions.bags.seen(functions.bags.numbers(rows.values, Y), k)
+    leaves = functions.forest.leaves(rows, slice(None))
+    for j in range(k):
+        for leaf in np.unique(leaves[j]):
+            here = leaves[j] == leaf
+            known = here & seen[:, j]
+            assert known.sum() >= least
+            mean = np.tile(Y[known].mean(axis=0), (here.sum(), 1))
+            np.testing.assert_allclose(values[here, j], mean, atol=1e-12)
+
+
+def test_leaves_are_indicators_of_the_same_trees():
+    X, y = data(300)
+    law = {"max_features": 2, "min_samples_leaf": 4}
+    values = rs.Trees(**law).draw(X, 8, 0, y)
+    leaves = rs.Trees(output="leaves", **law).draw(X, 8, 0, y)
+    Z = leaves(X)
+    assert sparse.issparse(Z)
+    assert (Z.sum(axis=1) == 8).all()
+    assert Z.shape[1] == len(values.forest.value)
+    weights = np.linalg.lstsq(Z.toarray(), values(X).sum(axis=1), rcond=None)[0]
+    np.testing.assert_allclose(Z @ weights, values(X).sum(axis=1), atol=1e-8)
+
+
+def test_bags_hold_their_share_of_the_rows():
+    X, y = data(5000)
+    for share in (0.5, 0.8):
+        bags = (
+            rs.Trees(bootstrap=share, max_features=1, min_samples_leaf=1000).draw(X, 20, 0, y).bags
+        )
+        seen = bags.seen(bags.numbers(X, y[:, None]), 20)
+        assert stats.binomtest(int(seen.sum()), seen.size, share).pvalue > 1e-3
+        both = int((seen[:, :10] & seen[:, 10:]).sum())  # independent of each other
+        assert stats.binomtest(both, 50_000, share**2).pvalue > 1e-3
+    new = X + 1
+    assert not bags.seen(bags.numbers(new, y[:, None]), 20).any()
+    assert not bags.seen(bags.numbers(X, y[:, None] + 1), 20).any()
+
+
+def test_max_features_is_chosen_by_unseen_rows(rng):
+    X, y = data(600, d=16, noise=0.01)
+    assert rs.Trees().draw(X, 5, 0, y).family.max_features >= 10  # few columns matter
+    noise = rng.normal(size=600)
+    flat = X @ np.ones(16) / 4 + 4 * noise  # all alike, and much noise
+    assert rs.Trees().draw(X, 5, 0, flat).family.max_features <= 10
+    assert rs.Trees(max_features=3).draw(X, 5, 0, y).family.max_features == 3
+
+
+def test_many_sparse_columns_do_not_become_dense(monkeypatch, rng):
+    """Where they are too many: thresholds are then carried from scaled to standardised columns."""
+    X = sparse.random_array((400, 30), density=0.2, rng=rng, format="csr")
+    y = X[:, [0]].toarray()[:, 0] - X[:, [1]].toarray()[:, 0]
+    monkeypatch.setattr(trees, "MOST_ENTRIES", 100)
+    rows = rs.Frame.read([X], rs.Trees()).rows(X, np.float64)
+    training = Training(rows, y[:, None])
+    assert sparse.issparse(trees._Nursery.of(training, rs.Trees(), 0).X)
+    assert_means_of_leaves(rs.Trees(max_features=3).grow(training, 8, 0), rows, y[:, None])
+
+
+# -- anybody's hypotheses ------------------------------------------------------------------------
+
+
+def neighbours(X, y, rng):
+    columns = rng.choice(X.shape[1], size=2, replace=False)
+    model = KNeighborsRegressor(5).fit(X[:, columns], y)
+    return lambda X: model.predict(X[:, columns])
+
+
+def test_a_sampler_of_ones_own():
+    X, y = data(600)
+    model = rs.SpanRegressor(rs.Hypotheses(neighbours), 40, random_state=0).fit(X[:400], y[:400])
+    single = KNeighborsRegressor(5).fit(X[:400], y[:400]).score(X[400:], y[400:])
+    assert model.score(X[400:], y[400:]) > single
+    assert model.solution_.solver == "out_of_bag"
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [KNeighborsClassifier(5), LogisticRegression(), LinearSVC(), Ridge(), DecisionTreeRegressor()],
+    ids=repr,
+)
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_estimators_of_classes_and_of_numbers_classify(sampler, load):
+    X, y = load(return_X_y=True)
+    model = rs.SpanClassifier(rs.Hypotheses(sampler), 10, random_state=0).fit(X[::2], y[::2])
+    floor = 0.8 if isinstance(sampler, Ridge | LinearSVC) else 0.88
+    assert model.score(X[1::2], y[1::2]) > floor
+    assert model.predict_proba(X[:3]).shape == (3, len(model.classes_))
+
+
+def test_classes_that_a_bag_misses():
+    """A class of few rows is missing from many bags, and some have one class only."""
+    X, y = load_iris(return_X_y=True)
+    rare = np.concatenate([np.arange(50), np.arange(50, 53), np.arange(100, 102)])
+    for sampler in (LogisticRegression(), LinearSVC(), KNeighborsClassifier(1)):
+        model = rs.SpanClassifier(rs.Hypotheses(sampler, bootstrap=0.5), 12, random_state=0)
+        model.fit(X[rare], y[rare])
+        assert model.score(X[:50], y[:50]) > 0.9
+    two = rs.SpanClassifier(rs.Hypotheses(LogisticRegression(), bootstrap=0.3), 12, random_state=0)
+    two.fit(X[rare[:52]], y[rare[:52]])
+    assert np.isfinite(two.decision_function(X)).all()
+
+
+def test_random_targets_are_not_the_targets():
+    X, y = data()
+    family = rs.Hypotheses(DecisionTreeRegressor(max_depth=3), targets="random")
+    assert not family.uses_target
+    Z = family.draw(X, 30, 0)(X)
+    assert np.array_equal(Z, family.draw(X, 30, 0, y)(X))
+    mean, std = rs.SpanRegressor(family, 30, random_state=0).fit(X, y).predict(X, return_std=True)
+    assert mean.shape == std.shape == (200,)
+    random_classes = rs.Hypotheses(KNeighborsClassifier(3), targets="random").draw(X, 5, 0)(X)
+    assert random_classes.shape == (200, 5)
+
+
+def test_estimators_get_random_states_and_weights():
+    X, y = data()
+    family = rs.Hypotheses(DecisionTreeRegressor(splitter="random", max_depth=3), bootstrap=1.0)
+    functions = family.draw(X, 3, 0, y)
+    states = {h.predictor.random_state for h in functions.hypotheses}
+    assert len(states) == 3
+    weights = np.where(X[:, 0] > 0, 1.0, 0.0)
+    model = rs.SpanRegressor(rs.Hypotheses(Ridge(1e-8)), 3, alpha=1.0, random_state=0)
+    assert np.isfinite(model.fit(X, y, weights).predict(X)).all()
+    # A sampler that knows no weights sees only rows that have some.
+    seen = []
+    asked = rs.Hypotheses(lambda X, y, rng: (seen.append(X), lambda X: X[:, 0])[1])
+    rs.SpanRegressor(asked, 3, standardize=False, random_state=0).fit(X, y, weights)
+    assert all((rows[:, 0] > 0).all() for rows in seen)
+
+
+class Fussy(RegressorMixin, BaseEstimator):
+    """Raises when it is fitted, or when it predicts more than five rows."""
+
+    def __init__(self, when="fit"):
+        self.when = when
+
+    def fit(self, X, y):
+        if self.when == "fit":
+            raise RuntimeError("I refuse")
+        return self
+
+    def predict(self, X):
+        if len(X) > 5:
+            raise RuntimeError("too many")
+        return np.zeros(len(X))
+
+
+def wrong_shape(X, y, rng):
+    return lambda X: np.zeros((len(X), 3))
+
+
+def not_a_number(X, y, rng):
+    return lambda X: np.full(len(X), np.nan)
+
+
+def raises(X, y, rng):
+    raise KeyError("nothing here")
+
+
+def third_raises(X, y, rng):
+    third_raises.calls += 1
+    if third_raises.calls == 3:
+        raise KeyError("nothing here")
+    return lambda X: X[:, 0]
+
+
+def no_predictor(X, y, rng):
+    return 3.0
+
+
+def words(X, y, rng):
+    return lambda X: np.array(["a"] * len(X))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "message"),
+    [
+        (
+            wrong_shape,
+            r"Hypothesis 0 of the sampler wrong_shape returned .*\(5, 3\).*expected \(5,\)",
+        ),
+        (not_a_number, "Hypothesis 0 of the sampler not_a_number predicted NaN"),
+        (raises, "Hypothesis 0 of the sampler raises could not be drawn: KeyError.*nothing here"),
+        (third_raises, "Hypothesis 2 of the sampler third_raises could not be drawn: KeyError"),
+        (no_predictor, "Hypothesis 0 of the sampler no_predictor is neither"),
+        (words, "Hypothesis 0 of the sampler words failed to predict: ValueError"),
+        (
+            Fussy(),
+            r"Hypothesis 0 of the sampler Fussy\(\) could not be drawn: RuntimeError.*refuse",
+        ),
+        (
+            Fussy("predict"),
+            r"Hypothesis 0 of the sampler Fussy\(.*\) failed to predict: .*too many",
+        ),
+        ("knn", r"sampler must be a callable \(X, y, rng\)"),
+    ],
+)
+def test_what_is_wrong_with_a_sampler_is_said(sampler, message):
+    X, y = data(50)
+    third_raises.calls = 0
+    with pytest.raises(ValueError, match=message):
+        rs.SpanRegressor(rs.Hypotheses(sampler), 5, random_state=0).fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        (rs.KernelExpansions("gauss"), "kernel must be one of"),
+        (rs.KernelExpansions(gamma=-1.0), "gamma must be positive"),
+        (rs.KernelExpansions("linear", gamma=1.0), "has no gamma"),
+        (rs.KernelExpansions("poly", gamma="median"), "gamma='median' is for"),
+        (rs.KernelExpansions(kernel_params={"degree": 2}), "kernel_params"),
+        (rs.KernelExpansions(coefficients="cauchy"), "coefficients must be one of"),
+        (rs.KernelExpansions(anchors=0), "anchors must be"),
+        (rs.KernelExpansions(anchors="kmeans"), "anchors must be one of"),
+        (rs.KernelExpansions(anchors=np.zeros((3, 7))), r"shape \(m, 4\)"),
+        (rs.Networks(()), "hidden must name"),
+        (rs.Networks((5, 0)), "hidden must name"),
+        (rs.Networks("wide"), "hidden must name"),
+        (rs.Networks(activation="swish"), "activation must be one of"),
+        (rs.Trees(bootstrap=0.0), "bootstrap"),
+        (rs.Trees(bootstrap=1.5), "bootstrap"),
+        (rs.Trees(max_features=5), "from 1 to 4"),
+        (rs.Trees(output="paths"), "output must be one of"),
+        (rs.Trees(min_samples_leaf=0), "min_samples_leaf"),
+        (rs.Hypotheses(Ridge(), targets="shuffled"), "targets must be one of"),
+    ],
+    ids=repr,
+)
+def test_parameters_that_make_no_sense_are_refused(family, message):
+    X, y = data(50)
+    with pytest.raises(ValueError, match=message):
+        rs.SpanRegressor(family, 5).fit(X, y)

@@ -1,0 +1,258 @@
+"""Weights of functions that have learned from targets: fitted to rows that they have not seen."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+import randspan as rs
+from randspan.pairs import PairMoments
+from randspan.solvers import out_of_bag
+
+
+def data(n=400, d=4, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(X[:, 0]) + X[:, 1] ** 2 + noise * rng.normal(size=n)
+
+
+def moments(H, Y, weights=None, seen=None, origin=None):
+    n, k, c = H.shape
+    weights = np.ones(n) if weights is None else weights
+    seen = np.zeros((n, k), dtype=bool) if seen is None else seen
+    origin = np.zeros(c) if origin is None else origin
+    return PairMoments.of(H, Y, origin, weights, seen, np.arange(n) % 5, 5)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e3])
+def test_where_nothing_was_seen_it_is_ridge_regression_towards_the_mean(intercept, weighted, alpha):
+    """Σω(y - b - Hw)² + alpha·k·s²·‖w - 1/k‖², solved as one least-squares problem."""
+    rng = np.random.default_rng(0)
+    n, k = 150, 6
+    y = 3 + rng.normal(size=n)
+    H = y[:, None] + rng.normal(size=(n, k)) * np.linspace(0.5, 1, k) + 0.3
+    weights = rng.uniform(0.5, 2, size=n) if weighted else np.ones(n)
+    origin = np.array([2.5])
+    found = out_of_bag.solve(
+        moments(H[:, :, None], y[:, None], weights, origin=origin), origin, alpha, intercept, ""
+    )
+    single = np.average((y[:, None] - H) ** 2, axis=0, weights=weights).mean()
+    root, pull = np.sqrt(weights), np.sqrt(alpha * k * single)
+    columns = np.column_stack([H, np.ones(n)]) if intercept else H
+    left = np.vstack([root[:, None] * columns, pull * np.eye(k, columns.shape[1])])
+    right = np.concatenate([root * y, np.full(k, pull / k)])
+    expected = np.linalg.lstsq(left, right, rcond=None)[0]
+    np.testing.assert_allclose(found.coef[:, 0], expected[:k], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.intercept, expected[k:] if intercept else 0, atol=1e-8)
+    objective = np.sum((left @ expected - right) ** 2)
+    assert found.objective == pytest.approx(objective, rel=1e-8)
+
+
+def test_errors_are_cross_validated():
+    """Without seen rows: those of ridge regressions that were refitted without each fold."""
+    rng = np.random.default_rng(1)
+    n, k, alpha = 100, 5, 2.0
+    y = rng.normal(size=n)
+    H = y[:, None] + rng.normal(size=(n, k))
+    found = out_of_bag.solve(moments(H[:, :, None], y[:, None]), np.zeros(1), alpha, True, "")
+    total = 0.0
+    for fold in range(5):
+        out = np.arange(n) % 5 == fold
+        other = moments(H[~out][:, :, None], y[~out][:, None])
+        weights = out_of_bag.solve(other, np.zeros(1), alpha, True, "")
+        total += np.sum((y[out] - H[out] @ weights.coef[:, 0] - weights.intercept) ** 2)
+    assert found.errors[0] == pytest.approx(total / n, rel=1e-9)
+
+
+def test_pairs_of_hypotheses_meet_where_neither_has_seen_the_row():
+    rng = np.random.default_rng(2)
+    H, Y = rng.normal(size=(60, 3, 2)), rng.normal(size=(60, 2))
+    seen = rng.uniform(size=(60, 3)) < 0.5
+    found = moments(H, Y, seen=seen)
+    for i in range(3):
+        for j in range(3):
+            rows = ~seen[:, i] & ~seen[:, j]
+            assert found.counts.sum(axis=0)[i, j] == pytest.approx(rows.sum())
+            errors = (Y - H[:, i]) * (Y - H[:, j])
+            np.testing.assert_allclose(
+                found.sums.sum(axis=0)[:, i, j], errors[rows].sum(axis=0), atol=1e-10
+            )
+
+
+def test_a_useless_target_is_seen_to_be_useless():
+    """Grown trees pass through noise; what they say of unseen rows does not."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(1500, 5)), rng.normal(size=1500)
+    model = rs.SpanRegressor(rs.Trees(), 60, random_state=0).fit(X, y)
+    left = model.leave_one_out(X, y)
+    # The error of a constant is 1 with a standard error of √(2/1500) = 0.037.
+    assert model.oob_error_ > 1 - 4 * 0.037
+    assert np.mean((y - left) ** 2) > 1 - 4 * 0.037
+    plain = clone(model).set_params(alpha=0).fit(X, y)
+    assert np.mean((y - plain.predict(X)) ** 2) < 0.1
+    new = rng.normal(size=(1500, 5))
+    fresh = rng.normal(size=1500)
+    assert np.mean((fresh - model.predict(new)) ** 2) < np.mean((fresh - plain.predict(new)) ** 2)
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute", "squared"])
+@pytest.mark.parametrize("params", [{}, {"bound": 3.0}])
+def test_every_loss_looks_at_unseen_rows(loss, params):
+    """In noise no weights are worth anything; in-sample values would say the opposite."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(600, 5)), rng.normal(size=600)
+    model = rs.SpanRegressor(rs.Trees(max_features=5), 30, loss=loss, random_state=0, **params)
+    new, fresh = rng.normal(size=(2000, 5)), rng.normal(size=2000)
+    model.fit(X, y)
+    assert np.mean((fresh - model.predict(new)) ** 2) < 1.15
+
+
+def test_errors_on_unseen_rows_are_those_on_new_rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(8000, 4))
+    y = np.sin(X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.normal(size=8000)
+    X, y, new, fresh = X[:4000], y[:4000], X[4000:], y[4000:]
+    model = rs.SpanRegressor(rs.Trees(), 60, random_state=0).fit(X, y)
+    squares = (fresh - model.predict(new)) ** 2
+    # Both are means over as many rows.
+    error = np.sqrt(2 / 4000) * squares.std()
+    assert abs(squares.mean() - model.oob_error_) < 4 * error
+    trees = ExtraTreesRegressor(60, random_state=0).fit(X, y)
+    assert squares.mean() < 1.1 * np.mean((fresh - trees.predict(new)) ** 2)
+
+
+def test_rows_that_stand_several_times_stream_too():
+    rng = np.random.default_rng(5)
+    X = rng.integers(3, size=(500, 3)).astype(float)
+    y = X[:, 0] * X[:, 1] + rng.integers(3, size=500)
+    whole = rs.SpanRegressor(rs.Trees(), 30, random_state=0).fit(X, y)
+    streamed = rs.SpanRegressor(frame=whole.frame_)
+    for rows in np.split(rng.permutation(500), [7, 100, 300]):
+        streamed.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, atol=1e-10)
+    streamed.forget(X[:100], y[:100]).forget(X[100:250], y[100:250])
+    rest = rs.SpanRegressor(frame=whole.frame_).fit(X[250:], y[250:])
+    np.testing.assert_allclose(streamed.coef_, rest.coef_, atol=1e-10)
+    with pytest.raises(ValueError, match="cannot have been in the model"):
+        streamed.forget(X, y)
+
+
+@pytest.mark.parametrize("family", [rs.Trees(), rs.Trees(output="leaves")], ids=repr)
+def test_parts_merge_also_after_pickling(family):
+    X, y = data()
+    whole = rs.SpanRegressor(family, 25, random_state=0).fit(X, y)
+    one, two = (
+        rs.SpanRegressor(frame=pickle.loads(pickle.dumps(whole.frame_))).fit(X[rows], y[rows])
+        for rows in (slice(0, 150), slice(150, 400))
+    )
+    merged = pickle.loads(pickle.dumps(one)).merge(two)
+    np.testing.assert_allclose(merged.predict(X), whole.predict(X), atol=1e-6)
+
+
+def test_rows_of_a_stream_that_came_later_were_seen_by_none():
+    X, y = data(600)
+    model = rs.SpanRegressor(rs.Trees(), 20, random_state=0)
+    model.partial_fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
+    assert model.score(*data(300, seed=9)) > 0.7
+    np.testing.assert_allclose(model.leave_one_out(X[300:], y[300:]), model.predict(X[300:]))
+    assert not np.allclose(model.leave_one_out(X[:300], y[:300]), model.predict(X[:300]))
+
+
+def test_the_plain_fit_stays_available():
+    X, y = data()
+    model = rs.SpanRegressor(rs.Trees(max_features=1), 20, alpha=0, random_state=0).fit(X, y)
+    Z = model.functions_(model.frame_.rows(X, np.float64))
+    columns = np.column_stack([np.ones(400), Z])
+    expected = columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-8)
+
+
+def test_numbers_for_alpha_and_the_solver_by_name():
+    X, y = data()
+    auto = rs.SpanRegressor(rs.Trees(), 20, random_state=0).fit(X, y)
+    named = clone(auto).set_params(solver="out_of_bag", alpha=auto.alpha_).fit(X, y)
+    np.testing.assert_allclose(named.coef_, auto.coef_)
+    strong = clone(auto).set_params(solver="out_of_bag", alpha=1e12).fit(X, y)
+    np.testing.assert_allclose(strong.coef_, 1 / 20, rtol=1e-6)
+    with pytest.raises(ValueError, match="weighs functions that predict"):
+        rs.SpanRegressor(rs.Fourier(), 20, solver="out_of_bag").fit(X, y)
+
+
+def test_what_would_take_functions_for_independent_is_refused():
+    X, y = data()
+    for params in ({}, {"alpha": 0.1}, {"solver": "eigen"}):
+        model = rs.SpanRegressor(rs.Trees(), 20, random_state=0, **params).fit(X, y)
+        with pytest.raises(ValueError, match="independent of the targets"):
+            model.predict(X, return_std=True)
+        with pytest.raises(AttributeError, match="independent of the targets"):
+            model.gcv_error_  # noqa: B018
+        assert np.mean((model.leave_one_out(X, y) - y) ** 2) > 2 * np.mean(
+            (model.predict(X) - y) ** 2
+        )
+    with pytest.raises(AttributeError, match="oob_error_ is known where"):
+        model.oob_error_  # noqa: B018
+    with pytest.raises(ValueError, match="bootstrap < 1"):
+        rs.SpanRegressor(rs.Trees(bootstrap=1.0), 20).fit(X, y)
+    every = rs.SpanRegressor(rs.Trees(bootstrap=1.0, max_features=4), 20, alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(every.predict(X), y, atol=0.05)
+
+
+def test_a_frame_carries_its_functions():
+    X, y = data()
+    model = rs.SpanRegressor(rs.Trees(), 20, random_state=0).fit(X, y)
+    again = rs.SpanRegressor(frame=model.frame_).fit(X, y)
+    assert again.functions_ is model.functions_
+    np.testing.assert_allclose(again.coef_, model.coef_)
+    with pytest.raises(ValueError, match="20 functions that were learned"):
+        rs.SpanRegressor(frame=model.frame_, n_components=30).fit(X, y)
+    # Read without targets it has none yet.
+    frame = rs.Frame.read([X], rs.Trees(), 20, random_state=0)
+    assert rs.SpanRegressor(frame=frame).fit(X, y).score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("family", [rs.Trees(), rs.Trees(output="leaves")], ids=repr)
+def test_probabilities_come_from_unseen_rows(family):
+    """Trees that pass through every label would otherwise be sure of themselves."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(1500, 3))
+    y = rng.uniform(size=1500) < 1 / (1 + np.exp(-X[:, 0]))
+    model = rs.SpanClassifier(family, 40, random_state=0).fit(X[:800], y[:800])
+    shares = model.predict_proba(X[800:])[:, 1]
+    loss = -np.mean(np.where(y[800:], np.log(shares), np.log(1 - shares)))
+    assert loss < np.log(2)  # what knowing nothing costs
+    assert abs(shares.mean() - y[800:].mean()) < 0.1
+
+
+def test_several_targets_of_different_size_are_weighed_apart():
+    X, y = data(600)
+    Y = np.column_stack([y, 1e6 * np.cos(X[:, 2]) + 1e7])
+    both = rs.SpanRegressor(rs.Trees(max_features=3), 30, random_state=0).fit(X[:400], Y[:400])
+    assert both.coef_.shape == (2, 60)
+    assert (both.coef_[0, 1::2] == 0).all()
+    for t in range(2):
+        spread = Y[400:, t].var()
+        assert np.mean((both.predict(X[400:])[:, t] - Y[400:, t]) ** 2) < 0.5 * spread
+
+
+def test_rows_of_weight_zero_do_not_exist():
+    X, y = data(300)
+    weights = np.r_[np.ones(200), np.zeros(100)]
+    for family in (rs.Trees(), rs.Hypotheses(DecisionTreeRegressor(max_depth=4))):
+        model = rs.SpanRegressor(family, 15, random_state=0).fit(X, y, weights)
+        spoiled = clone(model).fit(X, np.where(weights > 0, y, 1e6), weights)
+        np.testing.assert_allclose(spoiled.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_very_few_rows(n):
+    X, y = data(n)
+    for family in (rs.Trees(), rs.Trees(output="leaves"), rs.Hypotheses(DecisionTreeRegressor())):
+        model = rs.SpanRegressor(family, 5, random_state=0).fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
+        constant = clone(model).fit(X, np.full(n, 7.0))
+        np.testing.assert_allclose(constant.predict(X), 7.0, atol=1e-6)
