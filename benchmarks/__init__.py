@@ -21,6 +21,7 @@ Slow, so only when named:
 ``forest``      523,000 rows, 5,000 functions, scales learned for the columns; kept, anew, exact
 ``bins``        random grids on the same rows, on Adult and CPU: error, time, growth; LightGBM
 ``learned``     learned scales against equal ones on nine tables, and beside xRFM
+``hypotheses``  trees beside extra-trees on nine tables, expansions on Crime, networks, Nyström
 
 ``leverage`` stands apart: it prints what cross-validation does not see (``python -m
 benchmarks.leverage``).
@@ -28,8 +29,9 @@ benchmarks.leverage``).
 `harness` runs a race, `memory` and `machine` read the system, `data` makes and finds data,
 `tabular` finds nine tables, `report` turns results into text, `scales` learns scales of columns for
 ``many``. A benchmark is a module with a ``name``, ``run(quick) -> dict`` and ``text(result) ->
-str``, and ``slow = True`` if it is; `registry` lists them. ``bins`` and ``learned`` have figures as
-well: ``python -m benchmarks.bins DIR/bins.json`` draws those of a result, beside it.
+str``, and ``slow = True`` if it is; `registry` lists them. ``bins``, ``learned`` and ``hypotheses``
+have figures as well: ``python -m benchmarks.bins DIR/bins.json`` draws those of a result, beside
+it.
 
 How to read the tables
 ----------------------

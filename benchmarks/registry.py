@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from . import adult, bins, forest, growth, learned, many, peers, speed, startup, structured
+from . import (
+    adult,
+    bins,
+    forest,
+    growth,
+    hypotheses,
+    learned,
+    many,
+    peers,
+    speed,
+    startup,
+    structured,
+)
 
 
 class Benchmark(Protocol):
@@ -22,7 +34,10 @@ class Benchmark(Protocol):
         """The result as tables."""
 
 
-MODULES = (speed, growth, startup, structured, peers, adult, many, forest, bins, learned)
+MODULES = (
+    *(speed, growth, startup, structured, peers),
+    *(adult, many, forest, bins, learned, hypotheses),
+)
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]
 USUAL = [name for name in BENCHMARKS if name not in SLOW]

@@ -8,6 +8,23 @@ import pytest
 DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
 
 
+def test_random_projection(monkeypatch, capsys):
+    spec = importlib.util.spec_from_file_location(
+        "projection", DEMO.with_name("random_projection.py")
+    )
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    monkeypatch.delenv("RANDSPAN_DATA", raising=False)
+    monkeypatch.setattr(example, "DIRECTIONS", [2, 20])
+    monkeypatch.setattr(example, "RUNS", 2)
+    example.main()
+    lines = capsys.readouterr().out.splitlines()[-3:]
+    few, many, exact = ([float(cell) for cell in line.split()[-2:]] for line in lines)
+    for method in range(2):  # more directions come nearer to all columns
+        assert few[method] > many[method]
+        assert abs(many[method] - exact[method]) < abs(few[method] - exact[method])
+
+
 @pytest.mark.slow
 def test_demo(tmp_path, monkeypatch, capsys):
     spec = importlib.util.spec_from_file_location("demo", DEMO)

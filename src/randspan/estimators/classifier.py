@@ -47,8 +47,8 @@ dtype, random_state, n_jobs, verbose
     intercept_ : ndarray of shape (1,) or (n_classes,)
     class_weight_ : ndarray of shape (n_classes,)
         What the weights of each class were multiplied by.
-    alpha_, gcv_error_, feature_importances_, n_components_, functions_, frame_, solution_, \
-n_features_in_, feature_names_in_
+    alpha_, gcv_error_, oob_error_, feature_importances_, n_components_, functions_, frame_, \
+solution_, n_features_in_, feature_names_in_
         As for `SpanRegressor`; the error is that of the ±1 columns.
 
     Examples

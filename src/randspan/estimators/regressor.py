@@ -18,19 +18,21 @@ class SpanRegressor(RegressorMixin, SpanModel):
     the rows; the sums it leaves behind can be added to (`partial_fit`), taken from (`forget`) and
     joined (`merge`). Other losses take several passes, and all rows at once. `Bins` keeps the cells
     of all training rows, 4 bytes a grid (and the inputs, beside dense functions), and is solved for
-    in passes over them.
+    in passes over them. `Trees` and `Hypotheses` learn from targets, and are weighed by rows that
+    they have not seen.
 
     Parameters
     ----------
     family : Family or str, default="fourier"
         The law of the functions: ``rs.Fourier()``, ``rs.Bins()``, ``rs.Stumps()``, ``rs.Units()``,
-        ``rs.Bumps()``, ``rs.Projections()``, a union with ``+``, or one of these names in small
-        letters.
+        ``rs.Bumps()``, ``rs.Projections()``, ``rs.KernelExpansions()``, ``rs.Networks()``,
+        ``rs.Trees()``, ``rs.Hypotheses(sampler)``, a union with ``+``, or one of these names in
+        small letters.
     n_components : "auto", int or np.inf, default="auto"
         How many functions. "auto" doubles from 128 until the cross-validated error falls by less
-        than one per cent, at most to 4,096; it is 100 grids for `Bins`, and 100 for every part of a
-        union with `Bins`. ``np.inf`` is the exact kernel machine of the family's closed-form
-        kernel. With other losses, "auto" asks the squared one.
+        than one per cent, at most to 4,096; it is 100 for `Bins`, `Trees` and `Hypotheses`, and for
+        every part of a union with these. ``np.inf`` is the exact kernel machine of the family's
+        closed-form kernel. With other losses, "auto" asks the squared one.
     loss : {"squared", "absolute", "huber", "pinball", "epsilon_insensitive"} or Loss, \
 default="squared"
         A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``,
@@ -42,7 +44,10 @@ default="squared"
         many functions that there are no moments, and for `Bins` beyond 2,000 rows, "auto" minimises
         the loss of held-out rows along a path of ridges, which costs as much as three to five fits
         for each fold held out (five folds up to 2,000 rows, one from 5,000 on). 0 is minimum-norm
-        least squares (with float64 features).
+        least squares (with float64 features). For functions that learned from targets "auto" fits
+        weights to what they say of rows they have not seen (of predictors under the squared loss
+        with a ridge towards their mean, alpha·k·s²·‖w - 1/k‖², s² the squared error of one), and a
+        number is the plain objective above, on values as they are.
     bound : float or None, default=None
         C of the box |w_i| ≤ C/k, for every column (every cell of `Bins`); no box if None. Direct
         links have none. With the squared loss of dense functions alpha="auto" is that of the
@@ -61,13 +66,14 @@ default="squared"
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw, scales and standardisation included.
-    solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "sketched", "newton", "lbfgs", \
-"multipliers", "conjugate"}, default="auto"
+    solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "out_of_bag", "sketched", \
+"newton", "lbfgs", "multipliers", "conjugate"}, default="auto"
         "auto" chooses by shape, loss and memory; `solution_` says what was chosen and why. "qr"
         never squares the condition number; with it a model streams and merges but cannot forget.
         "sketched" solves the squared loss in passes over the rows, for 5,000 functions and more.
         Cells of `Bins` have "conjugate", "dual" (few rows: with standard deviations and
-        leave-one-out), "multipliers" and "lbfgs".
+        leave-one-out), "multipliers" and "lbfgs". "out_of_bag" weighs functions that learned from
+        targets, at a given alpha too.
     memory : int, str or None, default=None
         What a fit may take beyond X, in bytes or in words ("3GB"); half of what is free if None.
         Fits in several passes keep the features if they fit in, and compute them anew in every
@@ -93,6 +99,9 @@ default="squared"
         with fewer rows than functions df is compared with the number of distinct rows. For the
         squared loss without a box, solved from statistics; for `Bins` up to 2,000 rows or with
         solver="dual", as for standard deviations and `leave_one_out`.
+    oob_error_ : float
+        Mean squared error on rows that functions have not seen, cross-validated (`Trees`,
+        `Hypotheses` with solver "out_of_bag").
     feature_importances_ : ndarray of shape (n_features,)
         Shares of the columns in learned scales; they sum to 1.
     n_components_ : int or inf
@@ -181,7 +190,8 @@ default="squared"
         """For each training row the prediction of the model fitted without it, exactly.
 
         y_i - e_i/(1 - h_i), h_i = ω_i(1/Σω + z̃_i'(Z̃'Z̃ + alpha·k·I)⁻¹z̃_i), at the frame and the
-        ``alpha_`` of this model: one more pass over the rows.
+        ``alpha_`` of this model: one more pass over the rows. Functions that learned from targets
+        cannot forget a row: for these it is what the others, that have not seen it, predict.
 
         Parameters
         ----------

@@ -7,7 +7,8 @@ With errors e_j = y - h_j, f = b + Σ w_j h_j has y - f = Σ w_j e_j + (1 - Σw)
 is minimised: the ridge pulls towards the mean of all hypotheses, and is measured beside the error
 of a single one. Moments of two hypotheses come from different rows for different pairs; negative
 eigenvalues that this may lead to are 0. alpha is found by cross-validation: the moments of a fold
-are subtracted, and judge weights that had no part in them.
+are subtracted, and judge weights that had no part in them. Folds of few rows judge badly, and small
+ridges may do great harm: the largest alpha is taken that is within one standard error of the best.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .solution import Array, Solution
 
 STEPS_PER_DECADE = 4
 # Ridges alpha·k beside Σω: at the small end rounding decides, at the large one weights are 1/k.
-SMALLEST, LARGEST = 1e-4, 1e4
+SMALLEST, LARGEST = 1e-2, 1e4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +50,10 @@ def solve(
     sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
     whole = [_Quadratic.of(sums[t], counts, shifts[t]) for t in range(c)]
     ridges = _lattice(moments.weight, k) if alpha == "auto" else np.array([float(alpha)])
-    errors = _validated(moments, ridges, shifts, intercept)
+    errors, shares = _validated(moments, ridges, shifts, intercept)
     # In units of each target: one alpha serves them all.
     units = np.array([max(one.single, np.finfo(np.float64).tiny) for one in whole])
-    total = (errors / units).sum(axis=1)
-    # Of equally good ones the largest: the mean is the simplest.
-    best = int(np.flatnonzero(total <= total.min() * (1 + 1e-4) + 1e-300)[-1])
+    best = _largest_of_the_best((errors / units).sum(axis=2), shares)
     coef, constants, objective = np.zeros((k * c, c)), np.zeros(c), 0.0
     for t, quadratic in enumerate(whole):
         ridge = ridges[best] * k / moments.weight
@@ -72,7 +71,7 @@ def solve(
         solver="out_of_bag",
         reason=reason,
         residual=0.0,
-        errors=errors[best],
+        errors=np.maximum(shares @ errors[:, best], 0.0),
         seconds=time.perf_counter() - start,
     )
 
@@ -85,24 +84,40 @@ def _lattice(weight: float, k: int) -> Array:
     return 10.0 ** (np.arange(lowest, highest + 1) / STEPS_PER_DECADE)
 
 
-def _validated(moments: PairMoments, alphas: Array, shifts: Array, intercept: bool) -> Array:
-    """Squared errors of every alpha and target, on folds that had no part in the weights."""
-    n_folds, c = moments.sums.shape[:2]
-    errors, weight = np.zeros((len(alphas), c)), 0.0
+def _largest_of_the_best(errors: Array, shares: Array) -> int:
+    """The last alpha that is worse than the best by less than one standard error over folds."""
+    best = int(np.argmin(shares @ errors))
+    beyond = errors - errors[:, [best]]
+    doubt = beyond.std(axis=0, ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else 0.0
+    return int(np.flatnonzero(shares @ beyond <= doubt + 1e-12)[-1])
+
+
+def _validated(
+    moments: PairMoments, alphas: Array, shifts: Array, intercept: bool
+) -> tuple[Array, Array]:
+    """Squared errors on folds that had no part in the weights, and the shares of the folds.
+
+    For every fold, alpha and target.
+    """
+    errors, weights = [], []
     sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
-    for fold in range(n_folds):
-        own = float(moments.counts[fold, -1, -1])
-        if own <= 0 or counts[-1, -1] - own <= 1e-9 * own:
+    for mine, known in zip(moments.sums, moments.counts, strict=True):
+        own = float(known[-1, -1])
+        if own <= 0 or moments.weight - own <= 1e-9 * own:
             continue
-        weight += own
-        for t in range(c):
-            mine = moments.sums[fold, t], moments.counts[fold]
-            others = _Quadratic.of(sums[t] - mine[0], counts - mine[1], shifts[t])
-            there = _Quadratic.of(*mine, shifts[t])
-            ridges = alphas * moments.n_functions / (moments.weight - own)
-            for i, (w, b) in enumerate(zip(*others.weights(ridges, intercept), strict=True)):
-                errors[i, t] += own * max(there.error(w, b), 0.0)
-    return errors / weight if weight > 0 else errors
+        ridges = alphas * moments.n_functions / (moments.weight - own)
+        found = np.empty((len(alphas), len(mine)))
+        for t, squares in enumerate(mine):
+            others = _Quadratic.of(sums[t] - squares, counts - known, shifts[t])
+            # By the rows that a pair may expect in the fold: it may happen to have none.
+            there = _Quadratic.of(squares, counts * (own / moments.weight), shifts[t])
+            fits = zip(*others.weights(ridges, intercept), strict=True)
+            found[:, t] = [there.error(w, b) for w, b in fits]
+        errors.append(found)
+        weights.append(own)
+    if not errors:  # all rows are in one fold: nothing to choose by
+        return np.zeros((1, len(alphas), len(sums))), np.ones(1)
+    return np.array(errors), np.array(weights) / sum(weights)
 
 
 @dataclass(frozen=True)

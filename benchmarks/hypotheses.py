@@ -1,0 +1,361 @@
+"""Random hypotheses: trees beside extra-trees, kernel expansions, networks.
+
+Trees: a hundred of them on nine tables, several splits. Weights from rows that trees have not seen
+(``alpha="auto"``) stand beside scikit-learn's extra-trees with its defaults, and beside other
+things one may do with random trees: the mean of the same trees; their in-sample least squares; the
+setting of Cao and Lan's code (``max_features=1``, in-sample least squares); the ridge on leaves.
+
+Crime: kernel expansions by the number of functions and the law of their coefficients, alpha = 0, no
+intercept, γ = 1e-3, beside kernel ridge regression with a ridge of 0.1; the first half of the rows
+learns, as in the paper, and 20 draws of the coefficients are the 20 runs.
+
+Networks: a hundred networks of 20 units, 100,000 × 50 rows in float32, beside the bare product of
+the same shapes and one pass of the activation, both on one thread, in turns.
+
+Expansions: 200,000 × 54 rows, 2,000 anchors, 1,000 functions, alpha by cross-validation and as a
+number, beside scikit-learn's Nystroem and Ridge, each fit in a process of its own: ``python -m
+benchmarks.hypotheses`` with the settings as JSON. ``python -m benchmarks.hypotheses
+DIR/hypotheses.json`` draws the figure of a result, beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.kernel_approximation import Nystroem
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
+
+import randspan as rs
+
+from . import report
+from .data import Missing, Split, crime, smooth
+from .harness import WARM_ROWS, apart, measure
+from .tabular import SETS
+
+name = "hypotheses"
+slow = True
+
+TREES, SPLITS = 100, 5
+LAWS = ("normal", "uniform", "laplace", "bernoulli")
+WIDTHS, RUNS = (5, 10, 20, 50, 100, 200, 500), 20
+GAMMA = 1e-3
+# Rows, columns, networks, units.
+NETWORKS = (100_000, 50, 100, 20)
+EXPANSIONS = {"rows": 200_000, "columns": 54, "anchors": 2_000, "functions": 1_000}
+OURS, PEER = "out-of-bag weights", "extra-trees"
+
+
+def run(quick: bool) -> dict[str, Any]:
+    parts = {"trees": _trees, "crime": _crime, "networks": _networks, "expansions": _expansions}
+    result: dict[str, Any] = {"bars": []}
+    for what, part in parts.items():
+        try:
+            found = part(quick)
+        except Missing as missing:
+            result[what] = {"skipped": str(missing)}
+            continue
+        result["bars"] += found.pop("bars")
+        result[what] = found
+    return result
+
+
+def text(result: dict[str, Any]) -> str:
+    texts = {
+        "trees": _trees_text,
+        "crime": _crime_text,
+        "networks": _networks_text,
+        "expansions": _expansions_text,
+    }
+    parts = [
+        f"{what}: SKIPPED, {result[what]['skipped']}"
+        if "skipped" in result[what]
+        else written(result[what])
+        for what, written in texts.items()
+    ]
+    return "\n\n".join([*parts, report.bars(result["bars"])])
+
+
+def figures(result: dict[str, Any], folder: Path) -> list[Path]:
+    """Error against the number of expansions, for four laws; the file that was written."""
+    from matplotlib.figure import Figure
+
+    found = result["crime"]
+    if "skipped" in found:
+        return []
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for law, curve in found["curves"].items():
+        centre = np.array([mean(errors) for errors in curve])
+        spread = np.array([stdev(errors) for errors in curve])
+        [line] = axes.plot(found["widths"], centre, marker="o", markersize=3, label=law)
+        low, high = centre - spread, centre + spread
+        axes.fill_between(found["widths"], low, high, color=line.get_color(), alpha=0.15, lw=0)
+    axes.axhline(found["kernel_ridge"], color="black", lw=1, ls="--", label="kernel ridge")
+    axes.set(xscale="log", xlabel="random expansions", ylabel="RMSE on the second half")
+    axes.set_title("Crime: the law of the coefficients does not matter", fontsize=10)
+    axes.legend(frameon=False, fontsize=8)
+    path = folder / "hypotheses_crime.png"
+    figure.savefig(path, dpi=150)
+    return [path]
+
+
+# -- trees ---------------------------------------------------------------------------------------
+
+
+def _trees(quick: bool) -> dict[str, Any]:
+    sets, splits = (("elevators", "magic"), 1) if quick else (tuple(SETS), SPLITS)
+    count = 10 if quick else TREES
+    found = []
+    for which in sets:
+        runs = []
+        for split in range(splits):
+            data = SETS[which](split)
+            runs.append(_on_split(data.thinned(300) if quick else data, count, split))
+        one = {"set": which, "rows": len(data.X_train), "columns": data.X_train.shape[1]}
+        one |= {"max_features": [r.pop("max_features") for r in runs], "runs": runs}
+        found.append(one)
+        print(f"{which}: {json.dumps(one)}", file=sys.stderr, flush=True)  # the whole takes long
+    met = sum(_ratio(one, OURS) <= 1.01 for one in found)
+    bar = report.bar("tables within 1.01 × extra-trees", met, ">=", 6)
+    return {"trees": count, "splits": splits, "sets": found, "bars": [bar]}
+
+
+def _on_split(data: Split, count: int, seed: int) -> dict[str, Any]:
+    """Errors and seconds of everything on one split."""
+    classes = data.task == "classification"
+    ours = rs.SpanClassifier if classes else rs.SpanRegressor
+    peer = ExtraTreesClassifier if classes else ExtraTreesRegressor
+    options = {"random_state": seed}
+    found = {
+        PEER: _timed(peer(count, n_jobs=-1, **options), data),
+        OURS: _timed(model := ours(rs.Trees(), count, **options), data),
+    }
+    # What a ridge beyond all bounds leaves: the mean of the same trees, rescaled by nothing.
+    same = {"frame": model.frame_}
+    even = ours(solver="out_of_bag", alpha=1e15, **same)
+    found["the same trees: their mean"] = _timed(even, data)
+    found["the same trees: in-sample"] = _timed(ours(alpha=0, **same), data)
+    paper = rs.Trees(max_features=1)
+    found["max_features=1: in-sample"] = _timed(ours(paper, count, alpha=0, **options), data)
+    leaves = rs.Trees(output="leaves", max_features=model.frame_.grown.family.max_features)
+    found["leaves, ridge"] = _timed(ours(leaves, count, **options), data)
+    found["max_features"] = int(model.frame_.grown.family.max_features)
+    return found
+
+
+def _timed(model: Any, data: Split) -> dict[str, float]:
+    found = measure(model, data)
+    return {"error": found["error"], "seconds": found["fit_seconds"]}
+
+
+def _ratio(one: dict[str, Any], what: str) -> float:
+    """The mean error of a contestant beside that of extra-trees."""
+    errors = [[run[who]["error"] for run in one["runs"]] for who in (what, PEER)]
+    return mean(errors[0]) / mean(errors[1])
+
+
+def _trees_text(found: dict[str, Any]) -> str:
+    kinds = [who for who in found["sets"][0]["runs"][0] if who != PEER]
+    rows = []
+    for one in found["sets"]:
+        errors = [run[PEER]["error"] for run in one["runs"]]
+        seconds = (mean(run[who]["seconds"] for run in one["runs"]) for who in (PEER, OURS))
+        rows.append(
+            (
+                one["set"],
+                report.number(mean(errors)),
+                *(f"{_ratio(one, who):.3f}" for who in kinds),
+                "/".join(map(str, sorted(set(one["max_features"])))),
+                *map(report.number, seconds),
+            )
+        )
+    header = (
+        *("", PEER, *(f"({i + 1})" for i in range(len(kinds)))),
+        *("columns tried", "extra-trees s", "ours s"),
+    )
+    legend = "; ".join(f"({i + 1}) {who}" for i, who in enumerate(kinds))
+    title = (
+        f"{found['trees']} trees, mean of {found['splits']} split(s); errors of extra-trees (RMSE, "
+        f"% wrong), and ratios to them:\n{legend}"
+    )
+    return f"{title}\n\n{report.table(header, rows)}"
+
+
+# -- kernel expansions on Crime ------------------------------------------------------------------
+
+
+def _crime(quick: bool) -> dict[str, Any]:
+    data = crime()
+    widths, runs = ((5, 10), 3) if quick else (WIDTHS, RUNS)
+    plain = {"alpha": 0, "fit_intercept": False, "standardize": False}
+
+    def error(law: str, k: int, seed: int) -> float:
+        family = rs.KernelExpansions(gamma=GAMMA, coefficients=law)
+        model = rs.SpanRegressor(family, k, random_state=seed, **plain)
+        return data.error(model.fit(data.X_train, data.y_train).predict(data.X_test))
+
+    curves = {law: [[error(law, k, seed) for seed in range(runs)] for k in widths] for law in LAWS}
+    exact = KernelRidge(kernel="rbf", gamma=GAMMA, alpha=0.1).fit(data.X_train, data.y_train)
+    ridge = data.error(exact.predict(data.X_test))
+    apart = max(
+        abs(mean(a) - mean(b)) / np.sqrt((stdev(a) ** 2 + stdev(b) ** 2) / 2)
+        for one, two in combinations(LAWS, 2)
+        for a, b in zip(curves[one], curves[two], strict=True)
+    )
+    normal = dict(zip(widths, curves["normal"], strict=True))
+    bars = [
+        *(
+            report.bar(f"Crime: RMSE at k = {k}", mean(normal[k]), "<=", limit)
+            for k, limit in ((10, 0.147), (100, 0.131))
+            if k in normal
+        ),
+        report.bar("Crime: RMSE of kernel ridge", ridge, "<=", 0.12465),
+        report.bar("Crime: laws apart, in standard deviations", float(apart), "<=", 2),
+    ]
+    return {"widths": list(widths), "curves": curves, "kernel_ridge": ridge, "bars": bars}
+
+
+def _crime_text(found: dict[str, Any]) -> str:
+    rows = [
+        (law, *(f"{mean(errors):.4f} ± {stdev(errors):.4f}" for errors in curve))
+        for law, curve in found["curves"].items()
+    ]
+    header = ("", *(f"k = {k}" for k in found["widths"]))
+    runs = len(found["curves"]["normal"][0])
+    title = (
+        f"Crime, RMSE of kernel expansions, {runs} runs (kernel ridge: "
+        f"{found['kernel_ridge']:.4f}):"
+    )
+    return f"{title}\n\n{report.table(header, rows)}"
+
+
+# -- networks ------------------------------------------------------------------------------------
+
+
+def _networks(quick: bool) -> dict[str, Any]:
+    n, d, k, units = (2_000, 10, 5, 20) if quick else NETWORKS
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    functions = rs.Networks((units,)).draw(X[:WARM_ROWS], k, 0)
+    directions = rng.standard_normal((d, k * units), dtype=np.float32)
+
+    def floor() -> None:
+        for start in range(0, n, 1024):  # a block whose values stay near the cache, as for ours
+            values = X[start : start + 1024] @ directions
+            np.maximum(values, 0, out=values)
+
+    def ours() -> None:
+        for start in range(0, n, 8192):
+            functions(X[start : start + 8192])
+
+    with threadpool_limits(1):
+        seconds = _in_turns({"ours": ours, "floor": floor}, 1 if quick else 7)
+    ratio = min(seconds["ours"]) / min(seconds["floor"])
+    bar = report.bar("networks: seconds beside the floor", ratio, "<=", 1.5)
+    return {"shape": [n, d, k, units], "seconds": seconds, "ratio": ratio, "bars": [bar]}
+
+
+def _in_turns(runs: dict[str, Callable[[], None]], times: int) -> dict[str, list[float]]:
+    seconds: dict[str, list[float]] = {who: [] for who in runs}
+    for run in runs.values():
+        run()
+    for _ in range(times):
+        for who, run in runs.items():
+            start = time.perf_counter()
+            run()
+            seconds[who].append(time.perf_counter() - start)
+    return seconds
+
+
+def _networks_text(found: dict[str, Any]) -> str:
+    n, d, k, units = found["shape"]
+    rows = [(who, *map(report.number, (min(s), max(s)))) for who, s in found["seconds"].items()]
+    title = f"{k} networks of {units} units on {n:,} × {d} rows, one thread:"
+    return f"{title}\n\n{report.table(('', 'best s', 'worst s'), rows)}"
+
+
+# -- many rows -----------------------------------------------------------------------------------
+
+
+def _expansions(quick: bool) -> dict[str, Any]:
+    size = {"rows": 3_000, "columns": 5, "anchors": 50, "functions": 30} if quick else EXPANSIONS
+    who = ("ours", "ours, one alpha", "ours, nystrom", "nystroem")
+    turns = [
+        apart("benchmarks.hypotheses", "expansions", {"who": one, **size})
+        for _ in range(1 if quick else 2)
+        for one in who
+    ]
+    best = {
+        one: min((t for t in turns if t["who"] == one), key=lambda t: t["fit_seconds"])
+        for one in who
+    }
+    bars = [
+        report.bar("expansions: seconds of a fit", best["ours"]["fit_seconds"], "<", 60),
+        report.bar("expansions: MB beyond X", best["ours"]["peak_mb"], "<", 1500),
+    ]
+    return {"size": size, "fits": list(best.values()), "all": turns, "bars": bars}
+
+
+def expansions(who: str, rows: int, columns: int, anchors: int, functions: int) -> dict[str, Any]:
+    """One fit, and its error on new rows."""
+    X, y = smooth(rows, columns, 0)
+    X_test, y_test = smooth(10_000, columns, 1)
+    data = Split("regression", X, X_test, y, y_test)
+    gamma = 1 / columns
+    drawn = rs.KernelExpansions(gamma=gamma, anchors=anchors)
+    nystrom = rs.KernelExpansions(gamma=gamma, coefficients="nystrom")
+    build: dict[str, Callable[[], Any]] = {
+        "ours": lambda: rs.SpanRegressor(drawn, functions, random_state=0),
+        "ours, one alpha": lambda: rs.SpanRegressor(drawn, functions, alpha=1.0, random_state=0),
+        "ours, nystrom": lambda: rs.SpanRegressor(nystrom, functions, alpha=1.0, random_state=0),
+        "nystroem": lambda: make_pipeline(
+            Nystroem(gamma=gamma, n_components=functions, random_state=0), Ridge(alpha=1.0)
+        ),
+    }
+    few = data.head(WARM_ROWS)
+    build[who]().fit(few.X_train, few.y_train).predict(few.X_test)
+    model = build[who]()
+    found = {"who": who, **measure(model, data)}
+    if who.startswith("ours"):
+        found["solver"] = f"{model.solution_.solver}, alpha {model.alpha_:.3g}"
+    return found
+
+
+def _expansions_text(found: dict[str, Any]) -> str:
+    size, ours = found["size"], found["fits"][0]["fit_seconds"]
+    rows = [
+        (
+            fit["who"],
+            *map(report.number, (fit["fit_seconds"], fit["fit_seconds"] / ours)),
+            *map(report.number, (fit["predict_seconds"], fit["error"], fit["peak_mb"])),
+            fit.get("solver", ""),
+        )
+        for fit in found["fits"]
+    ]
+    title = (
+        f"{size['rows']:,} × {size['columns']} rows, {size['functions']:,} functions; expansions "
+        f"of {size['anchors']:,} anchors, Nyström of as many anchors as functions:"
+    )
+    header = ("", "fit s", "× ours", "predict s", "RMSE", "peak MB", "solver")
+    return f"{title}\n\n{report.table(header, rows)}"
+
+
+if __name__ == "__main__":
+    if sys.argv[1].endswith(".json"):
+        path = Path(sys.argv[1])
+        print(*figures(json.loads(path.read_text())["result"], path.parent), sep="\n")
+    else:
+        what, settings = json.loads(sys.argv[1])
+        print(json.dumps({"expansions": expansions}[what](**settings)))
