@@ -13,7 +13,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
@@ -163,6 +163,27 @@ def test_kernels_by_name_are_those_of_scikit_learn(kernel, params, dtype, rng):
     np.testing.assert_allclose(functions(sparse.csr_array(X)), functions(X), atol=tolerance)
 
 
+def test_nystrom_keeps_its_digits_in_float32(rng):
+    """Small eigenvalues would make much of rounded kernel values."""
+    X = rng.normal(size=(600, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=600)
+    family = rs.KernelExpansions("rbf", 0.5, "nystrom")
+    single, double = (
+        rs.SpanRegressor(family, 150, dtype=dtype, random_state=0).fit(X[:400], y[:400])
+        for dtype in ("float32", "float64")
+    )
+    errors = [np.mean((m.predict(X[400:]) - y[400:]) ** 2) for m in (single, double)]
+    assert errors[0] < 1.05 * errors[1]
+
+
+def test_wide_sparse_rows_have_fewer_anchors(rng):
+    X = sparse.random_array((300, 200_000), density=1e-4, rng=rng, format="csr")
+    functions = rs.KernelExpansions("linear").draw(X, 5, 0)
+    assert functions.anchors.shape == (100, 200_000)
+    expected = (X @ functions.anchors.T) @ functions.coefficients.T
+    np.testing.assert_allclose(functions(X), expected, atol=1e-9)
+
+
 def test_kernels_may_be_families_or_callables(rng):
     X = rng.normal(size=(50, 3))
     family = rs.Fourier("matern32", gamma=0.5)
@@ -258,6 +279,12 @@ def test_networks_are_networks(hidden, bias, rng):
         np.testing.assert_allclose(values[:, j], layer[:, 0], atol=1e-12)
     if not bias:
         np.testing.assert_allclose(functions(-X), -values, atol=1e-12)
+
+
+def test_an_activation_may_return_another_precision(rng):
+    X = rng.normal(size=(50, 3)).astype(np.float32)
+    steps = rs.Networks((6, 4), lambda u: (u > 0).astype(float)).draw(X, 5, 0)
+    assert steps(X).dtype == np.float32
 
 
 def test_weights_of_networks_have_their_law(rng):
@@ -388,6 +415,63 @@ def test_classes_that_a_bag_misses():
     assert np.isfinite(two.decision_function(X)).all()
 
 
+def test_a_prediction_does_not_depend_on_the_rows_beside_it():
+    X, y = load_iris(return_X_y=True)
+    rare = np.concatenate([np.arange(50), np.arange(50, 90), np.arange(100, 103)])
+    model = rs.SpanClassifier(rs.Hypotheses(LinearSVC(), bootstrap=0.5), 10, random_state=0)
+    model.fit(X[rare], y[rare])
+    together = model.decision_function(X)
+    alone = np.concatenate([model.decision_function(X[i : i + 1]) for i in range(0, 150, 10)])
+    np.testing.assert_allclose(alone, together[::10], atol=1e-9)
+
+
+def returns_classes(X, y, rng):
+    return KNeighborsClassifier(3).fit(X, y).predict
+
+
+def returns_proba(X, y, rng):
+    class Only:
+        predict_proba = KNeighborsClassifier(3).fit(X, y).predict_proba
+
+    return Only()
+
+
+@pytest.mark.parametrize(
+    "sampler", [returns_classes, returns_proba, SVC(decision_function_shape="ovo")]
+)
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_classes_in_every_form(sampler, load):
+    X, y = load(return_X_y=True)
+    model = rs.SpanClassifier(rs.Hypotheses(sampler), 8, fit_intercept=False, random_state=0)
+    assert model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+
+
+def test_models_of_estimators_merge_after_pickling():
+    X, y = data()
+    family = rs.Hypotheses(DecisionTreeRegressor(max_depth=4))
+    whole = rs.SpanRegressor(family, 8, random_state=0).fit(X, y)
+    one, two = (
+        rs.SpanRegressor(frame=whole.frame_).fit(X[rows], y[rows])
+        for rows in (slice(0, 90), slice(90, 200))
+    )
+    merged = one.merge(pickle.loads(pickle.dumps(two)))
+    np.testing.assert_allclose(merged.predict(X), whole.predict(X), atol=1e-9)
+
+
+def test_targets_of_any_kind_for_a_transformer():
+    X, y = data(60)
+    trees = rs.SpanTransformer(rs.Trees(), 5, random_state=0)
+    numbers = trees.fit_transform(X, y)
+    assert numbers.shape == (60, 5)
+    assert np.array_equal(trees.fit_transform(X, y.astype(object)), numbers)
+    assert trees.fit_transform(X, np.where(y > 0, "a", "b")).shape == (60, 5)
+    assert trees.fit_transform(X, np.digitize(y, [0, 1])).shape == (60, 15)
+    with pytest.raises(ValueError, match="one class only"):
+        trees.fit(X, np.full(60, "a"))
+    kernel = rs.estimate_kernel(rs.Trees(), X, n_components=20, random_state=0, y=y)
+    np.testing.assert_allclose(kernel, kernel.T)
+
+
 def test_random_targets_are_not_the_targets():
     X, y = data()
     family = rs.Hypotheses(DecisionTreeRegressor(max_depth=3), targets="random")
@@ -498,6 +582,11 @@ def test_what_is_wrong_with_a_sampler_is_said(sampler, message):
         (rs.KernelExpansions("linear", gamma=1.0), "has no gamma"),
         (rs.KernelExpansions("poly", gamma="median"), "gamma='median' is for"),
         (rs.KernelExpansions(kernel_params={"degree": 2}), "kernel_params"),
+        (rs.KernelExpansions(kernel_params={"gamma": 2.0}), "gamma is a parameter of its own"),
+        (rs.KernelExpansions("laplacian", kernel_params={"degree": 2}), "kernel_params"),
+        (rs.KernelExpansions("chi2"), "see standardize=False"),
+        (rs.KernelExpansions(lambda X, Y: np.full((len(X), len(Y)), np.nan)), "NaN"),
+        (rs.KernelExpansions(anchors=np.full((3, 4), np.nan)), "anchors hold NaN"),
         (rs.KernelExpansions(coefficients="cauchy"), "coefficients must be one of"),
         (rs.KernelExpansions(anchors=0), "anchors must be"),
         (rs.KernelExpansions(anchors="kmeans"), "anchors must be one of"),
@@ -513,7 +602,7 @@ def test_what_is_wrong_with_a_sampler_is_said(sampler, message):
         (rs.Trees(min_samples_leaf=0), "min_samples_leaf"),
         (rs.Hypotheses(Ridge(), targets="shuffled"), "targets must be one of"),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:40].partition(" at ")[0],
 )
 def test_parameters_that_make_no_sense_are_refused(family, message):
     X, y = data(50)

@@ -24,7 +24,9 @@ def moments(H, Y, weights=None, seen=None, origin=None):
     weights = np.ones(n) if weights is None else weights
     seen = np.zeros((n, k), dtype=bool) if seen is None else seen
     origin = np.zeros(c) if origin is None else origin
-    return PairMoments.of(H, Y, origin, weights, seen, np.arange(n) % 5, 5)
+    total = PairMoments.zero(5, c, k)
+    total.add(H, Y, origin, weights, seen, np.arange(n) % 5)
+    return total
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -256,3 +258,100 @@ def test_very_few_rows(n):
         assert np.isfinite(model.predict(X)).all()
         constant = clone(model).fit(X, np.full(n, 7.0))
         np.testing.assert_allclose(constant.predict(X), 7.0, atol=1e-6)
+
+
+def test_few_noisy_rows_do_no_harm():
+    """Moments of pairs are then known so badly that weights must stay with the mean of all."""
+    ratios = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1100, 6))
+        y = X[:, 0] + 0.5 * X[:, 1] + 2 * rng.normal(size=1100)
+        model = rs.SpanRegressor(rs.Trees(max_features=3), 40, random_state=seed)
+        model.fit(X[:100], y[:100])
+        even = clone(model).set_params(solver="out_of_bag", alpha=1e12).fit(X[:100], y[:100])
+        errors = [np.mean((one.predict(X[100:]) - y[100:]) ** 2) for one in (model, even)]
+        ratios.append(errors[0] / errors[1])
+        assert 0.3 * errors[0] < model.oob_error_ < 3 * errors[0]
+    assert max(ratios) < 1.4
+    assert np.mean(ratios) < 1.05
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+def test_a_large_offset_of_the_target_changes_nothing_but_the_offset(offset):
+    X, y = data()
+    for family in (rs.Trees(max_features=2), rs.Trees(output="leaves", max_features=2)):
+        plain = rs.SpanRegressor(family, 15, random_state=0).fit(X, y)
+        far = clone(plain).fit(X, y + offset)
+        # Folds, and ties between splits, may fall another way.
+        away = np.abs(far.predict(X) - offset - plain.predict(X))
+        assert np.median(away) < 0.02
+        assert away.max() < 0.5
+        parts = np.concatenate([far.predict(X[:150]), far.predict(X[150:])])
+        np.testing.assert_allclose(parts, far.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "family", [rs.Trees() + rs.Fourier(), rs.Trees(output="leaves"), rs.Trees()], ids=repr
+)
+def test_rows_that_stand_twice_stream_in_every_way(family):
+    X, y = data(150)
+    both = np.concatenate([X, X]), np.concatenate([y, y])
+    whole = rs.SpanRegressor(family, 20, dtype="float64", random_state=0).fit(*both)
+    streamed = rs.SpanRegressor(frame=whole.frame_, dtype="float64").partial_fit(X, y)
+    streamed.partial_fit(X, y)
+    np.testing.assert_allclose(streamed.predict(X), whole.predict(X), atol=1e-5)
+    single = rs.SpanRegressor(frame=whole.frame_, dtype="float64").fit(X, y)
+    np.testing.assert_allclose(streamed.forget(X, y).predict(X), single.predict(X), atol=1e-5)
+
+
+def test_leaves_beside_bins_are_judged_by_their_own_number():
+    X, y = data(1000, noise=0.3)
+    new, fresh = data(1000, seed=1, noise=0.3)
+    errors = [
+        np.mean((rs.SpanRegressor(f, random_state=0).fit(X, y).predict(new) - fresh) ** 2)
+        for f in (rs.Trees(output="leaves") + rs.Bins(), rs.Trees(output="leaves"), rs.Bins())
+    ]
+    assert errors[0] < 1.1 * max(errors[1:])
+
+
+def test_a_frame_is_for_its_targets_and_its_seed():
+    X, y = data()
+    for family in (rs.Trees(), rs.Trees(output="leaves"), rs.Trees(bootstrap=1.0)):
+        model = rs.SpanRegressor(family, 10, alpha=0.1, random_state=0).fit(X, y)
+        with pytest.raises(ValueError, match="have learned 1 target"):
+            rs.SpanRegressor(frame=model.frame_).fit(X, np.column_stack([y, y]))
+    model = rs.SpanRegressor(rs.Trees(), 10, random_state=0).fit(X, y)
+    other = rs.SpanRegressor(frame=model.frame_, random_state=1).fit(X, y)
+    assert not np.allclose(other.predict(X), model.predict(X))
+    assert other.functions_ is not model.functions_
+
+
+def test_every_part_of_a_union_must_leave_rows_out():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"Trees\(bootstrap=1.0.*\) has shown every row"):
+        rs.SpanRegressor(rs.Trees() + rs.Trees(bootstrap=1.0), 20).fit(X, y)
+
+
+def test_leave_one_out_says_what_it_does_not_know():
+    X, y = data()
+    model = rs.SpanRegressor(rs.Trees(), 20, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="400 of 400 rows are not among those"):
+        model.leave_one_out(X, y + 1)
+    every = rs.SpanRegressor(rs.Trees(bootstrap=1.0), 20, alpha=1.0, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="use bootstrap < 1"):
+        every.leave_one_out(X, y)
+    leaves = rs.SpanRegressor(rs.Trees(output="leaves"), 20, alpha=0.1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="leaves have weights that did"):
+        leaves.leave_one_out(X, y)
+
+
+@pytest.mark.parametrize("alpha", ["auto", 0.1, 10.0])
+def test_leaves_are_not_surer_than_they_should_be(alpha):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(1200, 3))
+    y = rng.uniform(size=1200) < 1 / (1 + np.exp(-X[:, 0]))
+    model = rs.SpanClassifier(rs.Trees(output="leaves"), 40, alpha=alpha, random_state=0)
+    shares = model.fit(X[:400], y[:400]).predict_proba(X[400:])[:, 1]
+    loss = -np.mean(np.where(y[400:], np.log(shares), np.log(1 - shares)))
+    assert loss < np.log(2)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .families import NAMED, Family, Functions
@@ -98,7 +99,7 @@ class Frame:
         return replace(self, n_components=n_components)
 
     def with_seed(self, seed: int) -> Frame:
-        return replace(self, seed=seed)
+        return replace(self, seed=seed, grown=None)
 
     def rows(self, X, dtype) -> Rows:
         """A block of X as the functions see it."""
@@ -255,7 +256,7 @@ def _same(a, b) -> bool:
         return False
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
-    if isinstance(a, Family):
+    if isinstance(a, BaseEstimator):
         return _same(a.get_params(deep=False), b.get_params(deep=False))
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)

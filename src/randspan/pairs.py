@@ -36,35 +36,30 @@ class PairMoments:
         sums = np.zeros((n_folds, n_targets, size, size))
         return cls(0.0, sums, np.zeros((n_folds, size, size)))
 
-    @classmethod
-    def of(
-        cls,
+    def add(
+        self,
         predictions: NDArray,
         targets: Array,
         origin: Array,
         weights: Array,
         seen: NDArray[np.bool_],
         folds: NDArray[np.int64],
-        n_folds: int,
-    ) -> PairMoments:
-        """The moments of one block of predictions of shape (rows, hypotheses, targets)."""
+    ) -> None:
+        """Take in a block of predictions of shape (rows, hypotheses, targets)."""
         n, k, c = predictions.shape
-        total = cls.zero(n_folds, c, k)
         mask = np.column_stack([~seen, np.ones((n, 2), dtype=bool)])
-        for fold in range(n_folds):
+        for fold in range(len(self.counts)):
             rows = np.flatnonzero((folds == fold) & (weights > 0))
-            root = np.sqrt(weights[rows])[:, None]
-            known = mask[rows] * root
-            total.counts[fold] = known.T @ known
-            total.weight += float(weights[rows].sum())
+            known = mask[rows] * np.sqrt(weights[rows])[:, None]
+            self.counts[fold] += known.T @ known
+            self.weight += float(weights[rows].sum())
             for t in range(c):
                 values = np.empty((len(rows), k + 2))
                 y = targets[rows, t]
                 np.subtract(y[:, None], predictions[rows, :, t], out=values[:, :k])
                 values[:, k], values[:, k + 1] = y - origin[t], 1.0
                 values *= known
-                total.sums[fold, t] = values.T @ values
-        return total
+                self.sums[fold, t] += values.T @ values
 
     def __iadd__(self, other: PairMoments) -> PairMoments:
         return self._combine(other, +1)

@@ -92,8 +92,8 @@ class Coded:
     """Z̃ = Z - 1z̄' for Z = [dense features | indicators of cells], as solvers see it.
 
     ``counts`` are the numbers of cells of every grid; ``dense`` is the operator of the dense
-    features, centred as this one, or None; ``seen`` says which groups of cells have learned from
-    which rows.
+    features, centred as this one, or None; ``seen`` has the number of groups of every part, and
+    which of them have learned from which rows (None for a part that has learned nothing).
     """
 
     coded = True
@@ -106,7 +106,7 @@ class Coded:
         centred: bool,
         dense: Operator | None = None,
         n_jobs: int | None = None,
-        seen: NDArray[np.bool_] | None = None,
+        seen: list[tuple[int, NDArray[np.bool_] | None]] | None = None,
     ):
         self.seen = seen
         self.codes, self.counts, self.weights = codes, counts, weights
@@ -174,24 +174,26 @@ class Coded:
     def unseen_scores(self, point: Point, rows: NDArray) -> Array:
         """Scores of some rows from the cells that have not learned from them.
 
-        They stand for all cells: their sum is scaled up. Rows that all cells know have the mean.
+        They stand for all groups of their part: their sum is scaled up. Rows that all groups know
+        have the mean.
         """
         if self.seen is None:
             return point.scores[rows]
-        known, codes = self.seen[:, rows], self.codes[:, rows] + self.offsets[:, None]
+        codes = self.codes[:, rows] + self.offsets[:, None]
         cells = point.coef[self.n_dense :]
-        means = self.mean[self.n_dense :, None] * cells
-        at_rest = np.add.reduceat(means, self.offsets) if len(means) else means
-        away = np.zeros((len(rows), cells.shape[1]))
-        for line, own, rest in zip(codes, known, at_rest, strict=True):
-            away += np.where(own[:, None], 0.0, cells[line] - rest)
-        left = (~known).sum(axis=0)[:, None]
-        away *= len(codes) / np.maximum(left, 1)
+        at_rest = np.add.reduceat(self.mean[self.n_dense :, None] * cells, self.offsets)
+        total = np.tile(point.intercept, (len(rows), 1))
+        first = 0
+        for size, seen in self.seen:
+            away = np.zeros_like(total)
+            known = np.zeros((size, len(rows)), dtype=bool) if seen is None else seen[:, rows]
+            for g, own in enumerate(known, first):
+                away += np.where(own[:, None], 0.0, cells[codes[g]] - at_rest[g])
+            total += away * (size / np.maximum((~known).sum(axis=0), 1))[:, None]
+            first += size
         if self.dense_part is not None:
-            others = np.zeros_like(point.coef)
-            others[: self.n_dense] = point.coef[: self.n_dense]
-            away += self.dense_part.scores(others[: self.n_dense])[rows]
-        return away + point.intercept
+            total += self.dense_part.scores(point.coef[: self.n_dense])[rows]
+        return total
 
     def squares(self, each: Array) -> Array:
         """Diagonals of the cells' part of Z̃'DZ̃, D = diag(d), for every column d of ``each``."""

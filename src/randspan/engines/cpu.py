@@ -75,16 +75,18 @@ def accumulate(
 
 
 def total(
-    features: Features, of: Callable[[NDArray, slice], Any], n_jobs: int | None = None
+    features: Features,
+    none: Callable[[], Any],
+    add: Callable[[Any, NDArray, slice], None],
+    n_jobs: int | None = None,
 ) -> Any:
-    """The sum of ``of(Z, rows)`` over all blocks of ``features``."""
+    """``none()`` after ``add(total, Z, rows)`` of all blocks of ``features``."""
     blocks = features.blocks()
 
     def run(mine: list[slice]) -> Any:
-        parts = (of(features.block(rows), rows) for rows in mine)
-        found = next(parts)
-        for part in parts:
-            found += part
+        found = none()
+        for rows in mine:
+            add(found, features.block(rows), rows)
         return found
 
     workers = min(n_threads(n_jobs), len(blocks))

@@ -1,9 +1,9 @@
 """Fits of functions that have learned from targets: to what they say of rows they have not seen.
 
 Where ``alpha="auto"``, every fit takes such values: those of the function itself for rows that were
-not in its bag, the mean of the other functions for rows that were. A number for alpha asks for the
-plain objective, on values as they are. Predictors under the squared loss do better than with means
-in the gaps: their moments are taken pair by pair (`pairs`).
+not in its bag, those of another function for rows that were. A number for alpha asks for the plain
+objective, on values as they are. Predictors under the squared loss do better than with others in
+the gaps: their moments are taken pair by pair (`pairs`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from ..solvers.out_of_bag import OutOfBag, solve
 from .progress import Progress
 
 SOLVER = "out_of_bag"
+# Rows whose moments are taken at once.
+PIECE = 8192
 
 
 def numbers(state: Any, X, targets, settings: Any) -> NDArray[np.int64] | None:
@@ -36,19 +38,27 @@ def _asked_for(settings: Any) -> bool:
     return settings.alpha == "auto" or settings.solver == SOLVER
 
 
-def check(state: Any, settings: Any) -> None:
-    """Refuse a fit to unseen rows where there are none, and that solver for other functions."""
+def check(state: Any, settings: Any, n_targets: int) -> None:
+    """Refuse a fit to unseen rows where there are none, to other targets, of other functions."""
     functions, family = state.functions, state.frame.family
     if settings.solver == SOLVER and not functions.n_targets:
         raise ValueError(
             f"solver={SOLVER!r} weighs functions that predict the targets (rs.Trees(), "
             f"rs.Hypotheses(...)), not {family!r}: leave solver='auto'."
         )
-    if family.uses_target and functions.bags is None and _asked_for(settings):
+    bags = functions.bags
+    learned = (functions.n_targets or n_targets) if bags is None else bags.n_targets
+    if learned != n_targets:
         raise ValueError(
-            f"{family!r} has shown every row to every function, so that none is left to judge them "
-            "by: use bootstrap < 1, or set alpha to a number."
+            f"The functions of this frame have learned {learned} target column(s), y has "
+            f"{n_targets}: fit without frame=."
         )
+    for part in getattr(functions, "parts", [functions]):
+        if part.family.uses_target and part.bags is None and _asked_for(settings):
+            raise ValueError(
+                f"{part.family!r} has shown every row to every function, so that none is left to "
+                "judge them by: use bootstrap < 1, or a number for alpha and another solver."
+            )
 
 
 def by_pairs(functions: Functions, settings: Any) -> bool:
@@ -77,16 +87,22 @@ def read(state: Any, X, targets, weights, settings: Any) -> PairMoments:
     k, origin = functions.n_components, functions.growth.origin
     progress = Progress(settings.verbose, len(Y), f"randspan: {k} functions")
 
-    def of(Z: NDArray, rows: slice) -> PairMoments:
+    def add(total: PairMoments, Z: NDArray, rows: slice) -> None:
         at, numbers, shares = functions.bags.copies(keys[rows])
-        seen, folds = functions.bags.seen(numbers, k), fold_of(keys[rows])[at]
-        predictions = Z.reshape(len(Z), k, -1)[at]
+        predictions, folds = Z.reshape(len(Z), k, -1), fold_of(keys[rows])
+        for start in range(0, len(at), PIECE):  # one row may stand for very many
+            some = at[start : start + PIECE]
+            total.add(
+                predictions[some],
+                Y[rows][some],
+                origin,
+                each[rows][some] * shares[start : start + PIECE],
+                functions.bags.seen(numbers[start : start + PIECE], k),
+                folds[some],
+            )
         progress(len(Z))
-        return PairMoments.of(
-            predictions, Y[rows][at], origin, each[rows][at] * shares, seen, folds, FOLDS
-        )
 
-    return cpu.total(state.features(X), of, settings.n_jobs)
+    return cpu.total(state.features(X), lambda: none(functions), add, settings.n_jobs)
 
 
 def weigh(state: Any, settings: Any) -> OutOfBag:

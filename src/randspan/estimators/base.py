@@ -143,6 +143,7 @@ class SpanModel(BaseEstimator):
         targets, settings = self._targets(y), self._settings()
         frame = self._read_frame(X, targets, weights, settings)
         self._state = fitting.fit(frame, X, targets, weights, settings)
+        self._state.all_known = self.frame is None
         self.frame_ = self._state.frame
         return self
 
@@ -159,7 +160,7 @@ class SpanModel(BaseEstimator):
             self.frame_ = self._state.frame
         state = self._streaming_state("partial_fit")
         kind = type(state.statistics)
-        state.calibration = None
+        state.calibration, state.all_known = None, False
         state.statistics += fitting.accumulate(kind, state, X, targets, weights, settings)
         state.solution = None
         return self
@@ -176,9 +177,10 @@ class SpanModel(BaseEstimator):
         if frame.n_components is None:
             frame = fitting.fit(frame, X, targets, weights, settings).frame
         functions = frame.functions()
-        state = State(frame, functions, None, None, settings.dtype)
+        dtype = np.dtype(np.float64) if functions.n_targets else settings.dtype
+        state = State(frame, functions, None, None, dtype)
+        bagging.check(state, settings, targets(slice(0, 1)).shape[1])
         coding.check_solver(settings, functions)
-        bagging.check(state, settings)
         if bagging.by_pairs(functions, settings):
             state.statistics = bagging.none(functions)
             return state
@@ -187,7 +189,7 @@ class SpanModel(BaseEstimator):
             return state
         kind = Factor if settings.solver in ("qr", "dual") else Moments
         exact = kind is Factor or settings.alpha == 0
-        state.dtype = np.dtype(np.float64) if exact else settings.dtype
+        state.dtype = np.dtype(np.float64) if exact else dtype
         state.statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
         return state
 
@@ -252,6 +254,7 @@ class SpanModel(BaseEstimator):
                 f"{type(theirs).__name__}: fit both with the same solver and alpha."
             )
         mine.solution = mine.calibration = None
+        mine.all_known = False
         return self
 
     def _check_same_targets(self, other) -> None:
@@ -394,9 +397,9 @@ class SpanModel(BaseEstimator):
         solution = self._solution
         if self._state.frame.family.uses_target:
             raise ValueError(
-                f"{wanted} would take functions for independent of the targets, which those of "
-                f"{self._state.frame.family!r} have learned from; oob_error_ (alpha='auto') and "
-                "leave_one_out look at rows that they have not seen."
+                f"{wanted} would take functions for independent of the targets, from which those "
+                f"of {self._state.frame.family!r} have learned. What they say of rows that they "
+                "have not seen: leave_one_out, and oob_error_ where alpha='auto'."
             )
         if not isinstance(solution, LeastSquares):
             raise ValueError(
@@ -461,6 +464,16 @@ class SpanModel(BaseEstimator):
         """f(x) for every row and target; with their numbers, from what functions have not seen."""
         return fitting.scores(self._state, X, self._solution, self.n_jobs, numbers)
 
+    def _unseen_scores(self, X, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """f(x) from functions that have not seen the rows, by their numbers."""
+        unknown = int((numbers < 0).sum())
+        if unknown and self._state.all_known:
+            raise ValueError(
+                f"{unknown} of {len(numbers)} rows are not among those that functions have learned "
+                "from: hand in rows and targets as they were handed to fit, to the last bit."
+            )
+        return self._scores(X, numbers)
+
     def _leverages(self, X, solution: LeastSquares) -> NDArray[np.float64]:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
         functions = self._state.functions
@@ -483,8 +496,13 @@ class SpanModel(BaseEstimator):
         weights = self._row_weights(sample_weight, X, y)
         Y = self._targets(y)(slice(0, X.shape[0]))
         functions = self._state.functions
-        if functions.bags is not None and not functions.coded_parts:
-            return self._scores(X, functions.bags.numbers(X, Y))
+        if self._state.frame.family.uses_target:
+            if functions.bags is None or functions.coded_parts:
+                raise ValueError(
+                    "leave_one_out asks functions that have not seen a row, and here all have, or "
+                    "their leaves have weights that did: use bootstrap < 1 and output='value'."
+                )
+            return self._unseen_scores(X, functions.bags.numbers(X, Y))
         each = np.ones(len(Y)) if weights is None else weights
         solution = self._least_squares("leave_one_out")
         if isinstance(self._state.statistics, Factor):

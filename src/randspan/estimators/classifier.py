@@ -199,6 +199,8 @@ solution_, n_features_in_, feature_names_in_
     def leave_one_out(self, X, y, sample_weight=None):
         """For each training row the class that the model fitted without it predicts, exactly.
 
+        For functions that learned from targets, what the others, that have not seen it, predict.
+
         Parameters
         ----------
         X, y, sample_weight
@@ -233,7 +235,8 @@ solution_, n_features_in_, feature_names_in_
         state = self._state
         if state.frame.family.uses_target and state.functions.bags is None:
             return  # no row is left to judge by
-        if state.heldout is None or (state.functions.bags and not state.functions.coded_parts):
+        dense = not state.functions.coded_parts
+        if state.heldout is None or (state.functions.bags is not None and dense):
             bits = raw_bits(state.frame.seed, "calibration", len(y))
             rows = np.sort(np.argsort(bits)[:CALIBRATION_ROWS])
             unit = np.ones(len(rows)) if weights is None else np.minimum(weights[rows], 1)
@@ -256,7 +259,7 @@ solution_, n_features_in_, feature_names_in_
         """
         bags = self._state.functions.bags
         if bags is not None:
-            return self._scores(X[rows], bags.numbers(X, self._targets(y)(slice(0, len(y))))[rows])
+            return self._scores(X[rows], bags.numbers(X[rows], self._targets(y[rows])(slice(None))))
         scores = self._scores(X[rows])
         if not isinstance(solution, LeastSquares):  # in a box there is no formula
             return scores

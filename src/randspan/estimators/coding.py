@@ -112,8 +112,8 @@ def solve(state: Any, settings: Any) -> Solution:
             f"{granted / 1e9:.3g} GB are granted: use 'conjugate'."
         )
     plain = isinstance(settings.loss, Squared) and settings.bound is None
-    if state.functions.bags is not None and settings.alpha == "auto":
-        plain = False  # cross-validation by formula takes cells for independent of the targets
+    if state.functions.bags is not None and (settings.alpha == "auto" or settings.heldout):
+        plain = False  # formulas of cross-validation take cells for independent of the targets
     few = len(rows) <= FEW_ROWS and needed <= granted and settings.solver == "auto"
     if plain and (few or settings.solver == "dual"):
         return _by_kernel(state, rows, settings)
@@ -182,15 +182,14 @@ def _operator(
     return Coded(codes, counts, each, settings.intercept, dense, settings.n_jobs, seen), made
 
 
-def _seen(functions: Functions, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which groups of cells have learned from which rows, one line a group."""
-    lines = [
-        np.zeros((part.n_components, len(numbers)), dtype=bool)
-        if part.bags is None
-        else part.bags.seen(numbers, part.n_components).T
+def _seen(
+    functions: Functions, numbers: NDArray[np.int64]
+) -> list[tuple[int, NDArray[np.bool_] | None]]:
+    """How many groups of cells every part has, and which have learned from which rows."""
+    return [
+        (k := part.n_components, None if part.bags is None else part.bags.seen(numbers, k).T)
         for part in functions.coded_parts
     ]
-    return np.concatenate(lines)
 
 
 def _method(settings: Any) -> str:

@@ -73,7 +73,8 @@ class State:
     ``solution`` is None while rows wait to be solved for. ``heldout`` are numbers of rows, and
     scores of models that did not see them, where settings ask for it and a fit knows them;
     ``calibration`` is what a classifier makes of them. ``kernel`` has the training rows of a model
-    of cells that was solved for through their kernel.
+    of cells that was solved for through their kernel. ``all_known`` says that functions that learn
+    from rows have had a share of every row of the model.
     """
 
     frame: Frame
@@ -85,6 +86,7 @@ class State:
     calibration: Any = None
     loss: Loss = field(default_factory=Squared)
     kernel: Any = None
+    all_known: bool = False
 
     def features(self, X, numbers: NDArray[np.int64] | None = None) -> Features:
         return Features(self.frame, self.functions, X, self.dtype, numbers)
@@ -113,10 +115,11 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
     if frame.n_components == np.inf:
         return _fit_kernel_machine(frame, X, targets, weights, settings)
     functions = frame.functions()
-    dtype = np.dtype(np.float64) if settings.alpha == 0 else settings.dtype
+    exact = settings.alpha == 0 or functions.n_targets > 0  # predictions have the digits of y
+    dtype = np.dtype(np.float64) if exact else settings.dtype
     state = State(frame, functions, None, None, dtype, loss=settings.loss)
+    bagging.check(state, settings, targets(slice(0, 1)).shape[1])
     coding.check_solver(settings, functions)
-    bagging.check(state, settings)
     if bagging.by_pairs(functions, settings):
         state.statistics = bagging.read(state, X, targets, weights, settings)
         state.solution = bagging.weigh(state, settings)

@@ -66,6 +66,11 @@ def learned(
             f"scales='rotate' learns a matrix of {plain.n_features} × {plain.n_features} numbers, "
             f"more than rows could tell: use scales='learn' from {MOST_TURNED} columns on."
         )
+    if family.grows:
+        raise ValueError(
+            f"scales are learned for functions that are drawn, not for {family!r}, whose functions "
+            "learn from rows themselves: hand in one number for every column, or leave scales=None."
+        )
     if not family.sees_scales:
         raise ValueError(
             f"{family!r} takes its thresholds from the range of every column: scales mean nothing "

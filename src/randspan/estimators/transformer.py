@@ -86,8 +86,8 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         y : array, optional
-            Numbers or classes (names, or at most 50 different whole numbers); learned scales need
-            them, nothing else looks at them.
+            Numbers or classes (names, or at most 50 different whole numbers), for learned scales
+            and for families that learn from targets; nothing else looks at them.
         sample_weight : array of shape (n_samples,), optional
 
         Returns

@@ -69,11 +69,12 @@ class Bags:
     """Row r is in the bag of function j with probability ``share``, each by a coin of its own.
 
     ``keys`` are those of the rows that functions were grown from, sorted, and ``order`` their
-    numbers.
+    numbers; ``n_targets`` is how many targets they had.
     """
 
     share: float
     seed: int
+    n_targets: int
     keys: NDArray[np.uint64]
     order: NDArray[np.int64]
 
@@ -82,22 +83,16 @@ class Bags:
         assert training.targets is not None
         keys = row_keys(training.rows.values, training.targets)
         order = np.argsort(keys, kind="stable")
-        return cls(share, seed, keys[order], order)
+        return cls(share, seed, training.targets.shape[1], keys[order], order)
 
     def numbers(self, values, targets: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number that every row had in the training data, -1 for rows that were not there."""
         return self.located(row_keys(values, targets))
 
     def located(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The same by the keys of rows; of equal rows, the first here is the first there."""
-        order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        occurrence = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
-        place = np.searchsorted(self.keys, ordered) + occurrence
-        known = place < np.searchsorted(self.keys, ordered, side="right")
-        numbers = np.full(len(keys), -1, dtype=np.int64)
-        numbers[order[known]] = self.order[place[known]]
-        return numbers
+        """The same by the keys of rows; of equal rows it is the number of the first."""
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, self.order[place], -1)
 
     def copies(
         self, keys: NDArray[np.uint64]

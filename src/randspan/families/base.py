@@ -263,7 +263,7 @@ class Functions(ABC):
         return self.family.closed_form(rows, rows if Y is None else self._rows(Y))
 
 
-def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_state=None):
+def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_state=None, y=None):
     """(1/k) Σ_i φ_i(x) φ_i(y), the Monte Carlo estimate of a family's kernel.
 
     Parameters
@@ -274,6 +274,8 @@ def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_
     n_components : int
         k; the standard error falls like 1/√k.
     random_state : int, RandomState, Generator or None
+    y : array, optional
+        The targets of X, for families that learn from them.
 
     Returns
     -------
@@ -287,7 +289,7 @@ def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_
     array([[1.  , 0.37],
            [0.37, 1.  ]])
     """
-    functions = family.draw(X, n_components, random_state)
+    functions = family.draw(X, n_components, random_state, y)
     left = functions(X).astype(np.float64)
     right = left if Y is None else functions(Y).astype(np.float64)
     products = left @ right.T

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .bandwidth import median_gamma
@@ -18,7 +18,7 @@ from .randomness import generator, normals, sampled, uniforms
 from .rows import Rows
 
 # None takes all rows as anchors up to here, and pivots are never more than this.
-MOST_ANCHORS, MOST_PIVOTS, WIDEST = 10_000, 4096, 2**26
+MOST_ANCHORS, MOST_PIVOTS, WIDEST = 10_000, 4096, 2**24
 # Kernel values that are worked on at once: about 16 MB of float32.
 AT_ONCE = 2**22
 
@@ -58,7 +58,8 @@ class KernelExpansions(Family):
         "normal" N(0, 1), "uniform" U[-√3, √3], "laplace" Laplace(0, 1), "bernoulli" ±1, "nystrom",
         or a sampler, called as ``coefficients(m, rng)`` for every function.
     anchors : None, int, "rpcholesky" or array of shape (m, n_features), default=None
-        None takes all rows, 10,000 of them at random if there are more; a number takes so many at
+        None takes all rows, 10,000 of them at random if there are more (2²⁴/d, at least 100, of
+        more than 1,677 columns, since anchors are dense); a number takes so many at
         random, rows of larger weight earlier. "rpcholesky" takes as many as there are functions (at
         most 4,096) by randomly pivoted Cholesky on a sample of rows. An array holds anchors in the
         space in which functions see them (standardised). The Nyström functions use the first
@@ -128,6 +129,8 @@ class KernelExpansions(Family):
             check_choice("kernel", kernel, PAIRWISE_KERNEL_FUNCTIONS, ", a family or a callable")
             if gamma is None and kernel in SCALED:
                 gamma = 1 / sample.shape[1] if SCALED[kernel] else 1.0
+        if "gamma" in (self.kernel_params or {}):
+            raise ValueError("gamma is a parameter of its own: leave it out of kernel_params.")
         if isinstance(gamma, str):
             check_choice("gamma", gamma, ("median",), ", a positive number or None")
             metric = {"rbf": "euclidean", "laplacian": "cityblock"}.get(self._name)
@@ -146,7 +149,7 @@ class KernelExpansions(Family):
         rows, anchors = sample.rows, self.anchors
         if anchors is None:
             # Anchors are dense: of very wide rows there are fewer.
-            most = min(MOST_ANCHORS, max(1000, WIDEST // sample.shape[1]))
+            most = min(MOST_ANCHORS, max(100, WIDEST // sample.shape[1]))
             return rows[: min(n_components, MOST_PIVOTS) if self._nystrom else most].dense
         if isinstance(anchors, str):
             check_choice("anchors", anchors, ("rpcholesky",), ", a number, an array or None")
@@ -161,6 +164,8 @@ class KernelExpansions(Family):
                 raise ValueError(
                     f"anchors must have the shape (m, {sample.shape[1]}), got {array.shape}."
                 )
+            if not np.isfinite(array).all():
+                raise ValueError("anchors hold NaN or infinity.")
             return array
         if not is_count(anchors):
             raise ValueError(
@@ -176,21 +181,28 @@ class KernelExpansions(Family):
             return kernel.closed_form(rows, Rows(anchors)).astype(rows.dtype, copy=False)
         if self.gamma is not None:
             params["gamma"] = self.gamma
-        if self._name in PRODUCTS:
-            try:
-                return PRODUCTS[self._name](rows, anchors, **params)
-            except TypeError as error:
-                raise ValueError(f"kernel={kernel!r}, kernel_params={params!r}: {error}.") from None
-        x = rows.dense
         if not callable(kernel):
-            return pairwise_kernels(x, anchors.astype(x.dtype), metric=kernel, **params)
+            try:
+                return self._named(rows, anchors, params)
+            except (TypeError, ValueError) as error:
+                hint = " (see standardize=False)" if "negative" in str(error) else ""
+                given = f"kernel={kernel!r}, kernel_params={self.kernel_params!r}"
+                raise ValueError(f"{given}: {error}{hint}.") from None
+        x = rows.dense
         values = np.asarray(kernel(x, anchors.astype(x.dtype), **params))
         if values.shape != (len(rows), len(anchors)):
             raise ValueError(
                 f"The kernel {kernel!r} was called with {len(rows)} and {len(anchors)} rows and "
                 f"returned an array of shape {values.shape} instead of {len(rows), len(anchors)}."
             )
+        if not np.isfinite(values).all():
+            raise ValueError(f"The kernel {kernel!r} returned NaN or infinity.")
         return values.astype(rows.dtype, copy=False)
+
+    def _named(self, rows: Rows, anchors: NDArray, params: dict) -> NDArray:
+        if self._name in PRODUCTS:
+            return PRODUCTS[self._name](rows, anchors, **params)
+        return pairwise_kernels(rows.dense, anchors.astype(rows.dtype), metric=self._name, **params)
 
     def _diagonal(self, rows: Rows) -> NDArray[np.float64]:
         parts = (rows[s : s + 64] for s in range(0, len(rows), 64))
@@ -282,10 +294,13 @@ class ExpansionFunctions(Functions):
 
     def evaluate(self, rows: Rows) -> NDArray:
         out = np.empty((len(rows), self.n_components), dtype=rows.dtype)
-        coefficients = self.coefficients.T.astype(rows.dtype)
-        step = max(64, AT_ONCE // max(len(self.anchors), self.n_features))
+        # K_ZZ^{-1/2} may be large, and would make much of the rounding errors of float32 values.
+        dtype = np.dtype(np.float64) if self.family._nystrom else rows.dtype
+        rows = Rows(rows.values, rows.centre, rows.scale, dtype, rows.rotation)
+        coefficients = self.coefficients.T.astype(dtype)
+        dense = sparse.issparse(rows.values) and self.family._name not in PRODUCTS
+        step = max(64, AT_ONCE // max(len(self.anchors), self.n_features if dense else 1))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            values = self.family.values(rows[part], self.anchors)
-            np.matmul(values, coefficients, out=out[part])
+            out[part] = self.family.values(rows[part], self.anchors) @ coefficients
         return out

@@ -34,9 +34,12 @@ class Hypotheses(Family):
     sampler : callable or scikit-learn estimator
         A callable is called as ``sampler(X, y, rng)`` with some rows, their targets and a
         ``numpy.random.Generator``, and returns a predictor: an object with ``predict_proba``,
-        ``decision_function`` or ``predict`` (the first that it has), or a function of rows.
-        For classes y holds their numbers 0, 1, …; for several targets it has several columns. An
-        estimator is cloned, given a new random state, and fitted.
+        ``decision_function`` (these two where targets are classes) or ``predict``, the first that
+        it has, or a function of rows. For classes y holds their numbers 0, 1, …, and predictions
+        are whole numbers of classes or scores, large for class 1 of two, a column for each of more,
+        best about ±1; for several targets y and predictions have several columns. An estimator is
+        cloned, given a new random state, and fitted: a classifier to classes, others to ±1.
+        Predictors may be called from several threads at once.
     bootstrap : float, default=0.8
         The share of the rows that a hypothesis learns from, drawn without replacement; with 1 there
         are none that it has not seen.
@@ -64,7 +67,6 @@ class Hypotheses(Family):
     grows = True
     default_components = 100
     differentiable = property(lambda self: False)
-    sees_scales = property(lambda self: False)
 
     def __init__(self, sampler, bootstrap=0.8, targets="given"):
         self.sampler = sampler
@@ -190,28 +192,27 @@ class Hypothesis:
         return values
 
     def _raw(self, X) -> NDArray[np.float64]:
-        classes = getattr(self.predictor, "classes_", None)
-        if self.n_classes and classes is not None:
-            if hasattr(self.predictor, "predict_proba"):
-                return self._spread(
-                    2 * _numbers(self.predictor.predict_proba(X)) - 1, classes, -1.0
-                )
-            if hasattr(self.predictor, "decision_function"):
-                scores = _numbers(self.predictor.decision_function(X))
-                both = scores if scores.ndim > 1 else np.column_stack([-scores, scores])
-                return self._spread(both, classes, float(both.min(initial=-1.0)))
-        if hasattr(self.predictor, "predict"):
-            return _numbers(self.predictor.predict(X))
-        return _numbers(self.predictor(X))
+        predictor = self.predictor
+        # The scores of an "ovo" machine belong to pairs of classes.
+        pairs = getattr(predictor, "decision_function_shape", None) == "ovo" and self.n_classes > 2
+        if self.n_classes and hasattr(predictor, "predict_proba"):
+            return self._spread(2 * _numbers(predictor.predict_proba(X)) - 1)
+        if self.n_classes and hasattr(predictor, "decision_function") and not pairs:
+            scores = _numbers(predictor.decision_function(X))
+            return self._spread(scores if scores.ndim > 1 else np.column_stack([-scores, scores]))
+        values = predictor.predict(X) if hasattr(predictor, "predict") else predictor(X)
+        if self.n_classes and np.ndim(values) == 1 and np.asarray(values).dtype.kind in "iub":
+            signs = np.where(np.asarray(values)[:, None] == np.arange(self.n_classes), 1.0, -1.0)
+            return signs[:, 1] if self.n_classes == 2 else signs
+        return _numbers(values)
 
-    def _spread(self, values: NDArray, classes: NDArray, missing: float) -> NDArray[np.float64]:
-        """A column for every class, with a value for those that were not seen; one for two."""
-        if values.ndim != 2 or values.shape[1] != len(classes):
+    def _spread(self, values: NDArray) -> NDArray[np.float64]:
+        """A column for every class, -1 for those that were not seen; one column for two classes."""
+        seen = np.asarray(getattr(self.predictor, "classes_", np.arange(self.n_classes)))
+        if values.shape[1] != len(seen):
             return values  # refused by its shape
-        if self.n_classes == 2 and len(classes) == 2:
-            return (values[:, 1] - values[:, 0]) / 2
-        spread = np.full((len(values), self.n_classes), missing)
-        spread[:, np.asarray(classes, dtype=np.intp)] = values
+        spread = np.full((len(values), self.n_classes), -1.0)
+        spread[:, seen.astype(np.intp)] = values
         return (spread[:, 1] - spread[:, 0]) / 2 if self.n_classes == 2 else spread
 
 
@@ -276,7 +277,8 @@ class _School:
                 predictor.fit(X, y, **extra)
         except Exception as error:
             raise ValueError(f"{name} could not be drawn: {error!r}") from error
-        if not callable(predictor) and not hasattr(predictor, "predict"):
+        ways = ("predict", "predict_proba", "decision_function")
+        if not callable(predictor) and not any(hasattr(predictor, way) for way in ways):
             raise ValueError(
                 f"{name} is neither a predictor nor a function of rows: the sampler returned "
                 f"{predictor!r}."

@@ -137,13 +137,16 @@ class NetworkFunctions(Functions):
         values = rows.project(weights[0].reshape(k * units, -1))
         if biases:
             values += biases[0].ravel()
-        values = activated(self.family.activation, values).reshape(len(rows), k, units)
+        values = self._activated(values).reshape(len(rows), k, units)
         for layer in range(1, len(weights) - 1):
             inner = values.transpose(1, 0, 2)
             values = np.matmul(inner, weights[layer].transpose(0, 2, 1))
             if biases:
                 values += biases[layer][:, None]
-            values = activated(self.family.activation, values).transpose(1, 0, 2)
+            values = self._activated(values).transpose(1, 0, 2)
         np.einsum("nki,ki->nk", values, weights[-1][:, 0], out=out)
         if biases:
             out += biases[-1][:, 0]
+
+    def _activated(self, values: NDArray) -> NDArray:
+        return activated(self.family.activation, values).astype(values.dtype, copy=False)

@@ -36,7 +36,7 @@ class Trees(Family):
     Every tree is grown on a random share of the rows: those it has not seen tell what it is worth.
     It splits where of ``max_features`` columns, each cut at a uniformly random place, the targets
     vary least; for classes, whose targets are ±1, that is the Gini criterion. Trees see columns one
-    by one, and their order alone: scales mean nothing to them.
+    by one, and cuts move with their scales: these mean nothing to them.
 
     Parameters
     ----------
@@ -100,8 +100,7 @@ class Trees(Family):
         return self
 
     def grow(self, training, n_components, seed):
-        targets = training.given_targets(self)
-        origin = weighted_mean(targets, training.weights)
+        training.given_targets(self)
         nursery = _Nursery.of(training, self, seed)
         law = self
         if isinstance(self.max_features, str):
@@ -109,7 +108,7 @@ class Trees(Family):
         numbers = range(n_components)
         forest = Forest.of(nursery.trees(numbers, law.max_features, training.progress))
         bags = nursery.bags if self.bootstrap < 1 else None
-        growth, d = Growth(bags, origin), training.rows.shape[1]
+        growth, d = Growth(bags, nursery.origin), training.rows.shape[1]
         if not self.sparse:
             return TreeFunctions(law, d, n_components, growth, forest)
         tables = [Table() for _ in range(n_components)]
@@ -134,12 +133,13 @@ class Tree:
 class _Nursery:
     """Where trees grow: columns as scikit-learn wants them, and what takes thresholds back to x̃.
 
-    Of several targets all count alike: each is divided by its entry of ``units``.
+    Of several targets all count alike: each is taken about ``origin`` and divided by ``units``.
     """
 
     X: NDArray[np.float32] | sparse.csc_matrix
     shifts: NDArray[np.float64] | None
     targets: NDArray[np.float64]
+    origin: NDArray[np.float64]
     units: NDArray[np.float64]
     weights: NDArray[np.float64]
     bags: Bags
@@ -170,8 +170,10 @@ class _Nursery:
         if targets.shape[1] > 1 and not training.classes and (weights > 0).any():
             spread = targets[weights > 0].std(axis=0)
             units = np.where(spread > 0, spread, 1.0)
-        targets = np.ascontiguousarray(targets / units)
-        return cls(X, shifts, targets, units, weights, bags, family, training.workers)
+        origin = weighted_mean(targets, training.weights)
+        # About their mean: squares of numbers with a large offset would lose what they differ by.
+        targets = np.ascontiguousarray((targets - origin) / units)
+        return cls(X, shifts, targets, origin, units, weights, bags, family, training.workers)
 
     def trees(
         self,
@@ -201,7 +203,7 @@ class _Nursery:
         )
         n_targets = self.targets.shape[1]
         if not (weights > 0).any():  # nothing to learn from: the tree that knows nothing
-            return _leaf(np.zeros((1, n_targets)))
+            return _leaf(np.zeros((1, n_targets)) + self.origin)
         grower.fit(self.X, self.targets, sample_weight=weights, check_input=False)
         tree = grower.tree_
         leaf = tree.children_left < 0
@@ -211,7 +213,7 @@ class _Nursery:
         threshold = np.where(leaf, 0.0, tree.threshold)
         if self.shifts is not None:
             threshold[~leaf] -= self.shifts[feature[~leaf]]
-        return Tree(feature, threshold, other, tree.value[leaf, :, 0] * self.units)
+        return Tree(feature, threshold, other, tree.value[leaf, :, 0] * self.units + self.origin)
 
 
 def _leaf(value: NDArray[np.float64]) -> Tree:
@@ -306,7 +308,7 @@ class Forest:
     def predictions(self, rows: Rows) -> NDArray:
         """The value of the leaf of every row, in every tree, for every target."""
         leaves = self.leaves(rows, slice(None)) + self.firsts[:, None]
-        return self.value.astype(rows.dtype)[leaves.T]
+        return self.value[leaves.T].astype(rows.dtype, copy=False)
 
 
 def _parts(rows: Rows) -> list[slice]:

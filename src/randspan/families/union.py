@@ -89,7 +89,7 @@ class Union(Family):
 
     @property
     def sees_scales(self):
-        return any(part.sees_scales for part in self.parts) and not self.grows
+        return any(part.sees_scales for part in self.parts)
 
     def with_bandwidth_of(self, resolved):
         pairs = zip(self.parts, resolved.parts, strict=True)

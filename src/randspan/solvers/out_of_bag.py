@@ -5,10 +5,11 @@ With errors e_j = y - h_j, f = b + Σ w_j h_j has y - f = Σ w_j e_j + (1 - Σw)
     Σω (y - f)² + alpha·k·s²·‖w - 1/k‖²,   s² the mean of E e_j²,
 
 is minimised: the ridge pulls towards the mean of all hypotheses, and is measured beside the error
-of a single one. Moments of two hypotheses come from different rows for different pairs; negative
-eigenvalues that this may lead to are 0. alpha is found by cross-validation: the moments of a fold
-are subtracted, and judge weights that had no part in them. Folds of few rows judge badly, and small
-ridges may do great harm: the largest alpha is taken that is within one standard error of the best.
+of a single one. Moments of two hypotheses come from different rows for different pairs, so that the
+form may have negative eigenvalues: they tell how far it can be trusted, and no ridge below the size
+of the most negative one is tried. alpha is found by cross-validation: the moments of a fold are
+subtracted, and judge weights that had no part in them. Folds of few rows judge badly: the largest
+alpha is taken that is within one standard error of the best.
 """
 
 from __future__ import annotations
@@ -49,7 +50,11 @@ def solve(
     shifts = np.zeros(c) if intercept else origin
     sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
     whole = [_Quadratic.of(sums[t], counts, shifts[t]) for t in range(c)]
-    ridges = _lattice(moments.weight, k) if alpha == "auto" else np.array([float(alpha)])
+    if alpha == "auto":
+        smallest = max(SMALLEST, *(one.smallest_trusted(intercept) for one in whole))
+        ridges = _lattice(moments.weight / k, smallest)
+    else:
+        ridges = np.array([float(alpha)])
     errors, shares = _validated(moments, ridges, shifts, intercept)
     # In units of each target: one alpha serves them all.
     units = np.array([max(one.single, np.finfo(np.float64).tiny) for one in whole])
@@ -71,21 +76,22 @@ def solve(
         solver="out_of_bag",
         reason=reason,
         residual=0.0,
-        errors=np.maximum(shares @ errors[:, best], 0.0),
+        errors=shares @ errors[:, best],
         seconds=time.perf_counter() - start,
     )
 
 
-def _lattice(weight: float, k: int) -> Array:
-    """alphas 10^(j/4), an absolute lattice."""
-    unit = np.log10(weight / k)
-    lowest = np.ceil(STEPS_PER_DECADE * (np.log10(SMALLEST) + unit))
-    highest = np.floor(STEPS_PER_DECADE * (np.log10(LARGEST) + unit))
-    return 10.0 ** (np.arange(lowest, highest + 1) / STEPS_PER_DECADE)
+def _lattice(unit: float, smallest: float) -> Array:
+    """alphas 10^(j/4), an absolute lattice, from ``smallest`` times the unit on."""
+    lowest = np.ceil(STEPS_PER_DECADE * np.log10(smallest * unit))
+    highest = np.floor(STEPS_PER_DECADE * np.log10(LARGEST * unit))
+    return 10.0 ** (np.arange(lowest, max(highest, lowest) + 1) / STEPS_PER_DECADE)
 
 
 def _largest_of_the_best(errors: Array, shares: Array) -> int:
     """The last alpha that is worse than the best by less than one standard error over folds."""
+    if np.isnan(errors).all():
+        return errors.shape[1] - 1
     best = int(np.argmin(shares @ errors))
     beyond = errors - errors[:, [best]]
     doubt = beyond.std(axis=0, ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else 0.0
@@ -115,8 +121,8 @@ def _validated(
             found[:, t] = [there.error(w, b) for w, b in fits]
         errors.append(found)
         weights.append(own)
-    if not errors:  # all rows are in one fold: nothing to choose by
-        return np.zeros((1, len(alphas), len(sums))), np.ones(1)
+    if not errors:  # all rows are in one fold: nothing to choose by, and no error is known
+        return np.full((1, len(alphas), len(sums)), np.nan), np.ones(1)
     return np.array(errors), np.array(weights) / sum(weights)
 
 
@@ -128,9 +134,23 @@ class _Quadratic:
 
     @classmethod
     def of(cls, sums: Array, counts: Array, shift: float) -> _Quadratic:
-        """Means over the rows of every pair, of errors and of y - origin + shift."""
-        known = counts > 1e-9
+        """Means over the rows of every pair, of errors and of y - origin + shift.
+
+        Pairs that no row has left unseen have the mean of the others: of errors of one hypothesis,
+        of two, and of one beside y and 1.
+        """
+        known = counts > 1e-9 * counts[-1, -1]
         form = np.where(known, sums / np.where(known, counts, 1.0), 0.0)
+        if not known.all():
+            size = len(form)
+            kind = np.full(form.shape, 1)  # two hypotheses
+            np.fill_diagonal(kind, 0)
+            kind[-2], kind[:, -2], kind[-1], kind[:, -1] = 2, 2, 3, 3
+            kind[size - 2 :, size - 2 :] = 4
+            for part in range(4):
+                here = kind == part
+                if (here & known).any():
+                    form[here & ~known] = form[here & known].mean()
         form[-2] += shift * form[-1]
         form[:, -2] += shift * form[:, -1]
         return cls(form)
@@ -140,8 +160,14 @@ class _Quadratic:
         """The mean squared error of one hypothesis."""
         return float(np.diagonal(self.form)[:-2].mean())
 
-    def weights(self, ridges: Array, intercept: bool) -> tuple[Array, Array]:
-        """Weights and constants for ridges on ‖w - 1/k‖² beside the mean of the loss."""
+    def smallest_trusted(self, intercept: bool) -> float:
+        """The size of the most negative eigenvalue, beside the error of one hypothesis."""
+        matrix, _, _ = self._in_weights(intercept)
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        return max(-least, 0.0) / max(self.single, np.finfo(np.float64).tiny)
+
+    def _in_weights(self, intercept: bool) -> tuple[Array, Array, Array]:
+        """M, c and a with E (y - f)² = v'Mv + 2c'v + …, v = w - 1/k, at b = a'(w, 1 - Σw)."""
         form, k = self.form, len(self.form) - 2
         cross = form[:-1, -1] if intercept else np.zeros(k + 1)
         centred = form[:-1, :-1] - np.outer(cross, cross)
@@ -149,6 +175,12 @@ class _Quadratic:
         side = centred[:k, :k].mean(axis=1) - centred[k, :k].mean()
         corner = centred[:k, k]
         matrix = centred[:k, :k] - corner[:, None] - corner + centred[k, k]
+        return matrix, side, cross
+
+    def weights(self, ridges: Array, intercept: bool) -> tuple[Array, Array]:
+        """Weights and constants for ridges on ‖w - 1/k‖² beside the mean of the loss."""
+        matrix, side, cross = self._in_weights(intercept)
+        k = len(side)
         values, vectors = np.linalg.eigh(matrix)
         turned = vectors.T @ side
         # Nothing to gain where nothing varies; the smallest ridge keeps that from being 0/0.
