@@ -169,6 +169,23 @@ def check_learned(result):
     assert all(one["share"] > 0.5 for one in result["synthetic"])
 
 
+def check_hypotheses(result):
+    trees, crime = result["trees"], result["crime"]
+    if "skipped" not in trees:
+        for one in trees["sets"]:
+            assert len(one["max_features"]) == len(one["runs"]) == trees["splits"]
+            for run in one["runs"]:
+                assert len(run) == 6
+                assert all(fit["error"] > 0 and fit["seconds"] > 0 for fit in run.values())
+    if "skipped" not in crime:
+        assert len(crime["curves"]) == 4
+        assert all(len(curve) == len(crime["widths"]) for curve in crime["curves"].values())
+        assert crime["kernel_ridge"] < 0.125
+    assert result["networks"]["ratio"] > 0
+    assert [fit["who"] for fit in result["expansions"]["fits"]][0] == "ours"
+    assert all(fit["error"] > 0 for fit in result["expansions"]["fits"])
+
+
 def check_fits(fits):
     for one in fits:
         assert one["converged"]
@@ -210,4 +227,5 @@ CHECKS = {
     "forest": check_forest,
     "bins": check_bins,
     "learned": check_learned,
+    "hypotheses": check_hypotheses,
 }

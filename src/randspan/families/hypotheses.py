@@ -104,7 +104,7 @@ class Hypotheses(Family):
             for j in range(n_components):
                 rng = generator(seed, "hypotheses", j)
                 y = rng.integers(2, size=n) if self._classifier else rng.standard_normal(n)
-                drawn.append(school.taught(j, rows, y, rng, 2, 1))
+                drawn.append(school.taught(j, rows, y, rng, 2 if self._classifier else 0, 1))
             return HypothesisFunctions(
                 self, X.shape[1], n_components, Growth(None, np.zeros(1)), False, drawn
             )
@@ -147,7 +147,8 @@ def _as_given(targets: NDArray[np.float64], classes: bool) -> NDArray:
 
 def _plain(rows: Rows) -> Any:
     """The rows as predictors see them: x̃ in float64, sparse where x̃ is x."""
-    if sparse.issparse(rows.values) and rows.centre is None and rows.scale is None:
+    as_it_is = rows.centre is None and rows.scale is None and rows.rotation is None
+    if sparse.issparse(rows.values) and as_it_is:
         return rows.values.astype(np.float64)
     if sparse.issparse(rows.values) and rows.shape[0] * rows.shape[1] > MOST_ENTRIES:
         raise ValueError(
@@ -175,21 +176,16 @@ class Hypothesis:
             values = self._raw(X)
         except Exception as error:
             raise ValueError(f"{self.name} failed to predict: {error!r}") from error
-        if values.shape not in {(X.shape[0],), (X.shape[0], self.n_targets)}:
-            wanted = f"({X.shape[0]},)" if self.n_targets == 1 else (X.shape[0], self.n_targets)
+        columns = values[:, None] if values.ndim == 1 else values
+        wanted = (X.shape[0], self.n_targets)
+        if columns.shape != wanted:
             raise ValueError(
-                f"{self.name} returned predictions of shape {values.shape} for {X.shape[0]} rows; "
-                f"expected {wanted}."
-            )
-        values = values.reshape(X.shape[0], -1)
-        if values.shape[1] != self.n_targets:
-            raise ValueError(
-                f"{self.name} predicts one target; there are {self.n_targets}: return an array of "
-                f"shape {(X.shape[0], self.n_targets)}."
+                f"{self.name} returned predictions of shape {values.shape} for {wanted[0]} rows; "
+                f"expected {wanted[:1] if self.n_targets == 1 else wanted}."
             )
         if not np.isfinite(values).all():
             raise ValueError(f"{self.name} predicted NaN or infinity.")
-        return values
+        return columns
 
     def _raw(self, X) -> NDArray[np.float64]:
         predictor = self.predictor

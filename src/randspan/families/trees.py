@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.tree import ExtraTreeRegressor
 
 from .bags import Bags, Training
 from .base import Family, check_choice, is_count
@@ -192,6 +191,8 @@ class _Nursery:
             return list(pool.map(grow, numbers))
 
     def _tree(self, number: int, max_features: int) -> Tree:
+        from sklearn.tree import ExtraTreeRegressor  # here, because few sessions grow trees
+
         weights = self.weights
         if self.family.bootstrap < 1:
             weights = weights * self.bags.bag(number, 0, len(weights))
@@ -201,9 +202,8 @@ class _Nursery:
             min_samples_leaf=int(self.family.min_samples_leaf),
             random_state=int(bits >> np.uint64(33)),
         )
-        n_targets = self.targets.shape[1]
         if not (weights > 0).any():  # nothing to learn from: the tree that knows nothing
-            return _leaf(np.zeros((1, n_targets)) + self.origin)
+            return _leaf(self.origin[None])
         grower.fit(self.X, self.targets, sample_weight=weights, check_input=False)
         tree = grower.tree_
         leaf = tree.children_left < 0
