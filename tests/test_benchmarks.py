@@ -182,7 +182,7 @@ def check_hypotheses(result):
         assert all(len(curve) == len(crime["widths"]) for curve in crime["curves"].values())
         assert crime["kernel_ridge"] < 0.125
     assert result["networks"]["ratio"] > 0
-    assert [fit["who"] for fit in result["expansions"]["fits"]][0] == "ours"
+    assert result["expansions"]["fits"][0]["who"] == "ours"
     assert all(fit["error"] > 0 for fit in result["expansions"]["fits"])
 
 

@@ -79,9 +79,10 @@ def read(state: Any, X, targets, weights, settings: Any) -> PairMoments:
     functions, Y = state.functions, targets(slice(0, X.shape[0]))
     each = np.ones(len(Y)) if weights is None else weights
     keys, first, inverse = np.unique(row_keys(X, Y), return_index=True, return_inverse=True)
-    if len(keys) < len(Y):  # equal rows are one of their weight together
-        each = np.bincount(inverse, each)
-        X, Y = X[first], Y[first]
+    if len(keys) < len(Y):  # equal rows are one of their weight together, where the first stood
+        order = np.argsort(first)
+        each = np.bincount(inverse, each)[order]
+        X, Y, keys = X[first[order]], Y[first[order]], keys[order]
     else:
         keys = keys[inverse]
     k, origin = functions.n_components, functions.growth.origin
