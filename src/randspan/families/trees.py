@@ -17,8 +17,10 @@ from .grown import GrownFunctions, Growth, check_share, weighted_mean
 from .randomness import generator, raw_bits
 from .rows import Rows
 
-# Trees, and at most so many rows, that the choice of max_features looks at.
-TRIALS, TRIAL_ROWS = 20, 20_000
+# Trees, more for classes, and at most so many rows, that the choice of max_features looks at.
+TRIALS, TRIALS_OF_CLASSES, TRIAL_ROWS = 20, 40, 20_000
+# Trees whose majorities are compared.
+VOTES = (4, 8)
 # Trees whose error it extrapolates to: not as many as are drawn, so that a larger draw begins with
 # the smaller one.
 MANY = 100
@@ -44,8 +46,9 @@ class Trees(Family):
         none that it has not seen.
     max_features : "auto" or int, default="auto"
         Columns that are tried for every split; 1 is a tree that does not look at the target. "auto"
-        compares √d, d/3, 0.6d and d by the error of 100 trees on rows that they have not seen,
-        extrapolated from 20 trees on at most 20,000 rows.
+        compares √d, d/3, 0.6d and d by the squared error (for classes, the share of wrong ones) of
+        100 trees on rows that they have not seen, extrapolated from 20 trees (40 for classes) on at
+        most 20,000 rows.
     output : "value" or "leaves", default="value"
         "value" has a column for every tree (and target); "leaves" a sparse column for every leaf.
     min_samples_leaf : int, default=1
@@ -235,34 +238,55 @@ def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> in
             training.rows[some], training.targets[some], weights, training.classes, training.workers
         )
         nursery, training = _Nursery.of(few, family, seed), few
-    outside = [~nursery.bags.bag(j, 0, len(nursery.weights)) for j in range(TRIALS)]
-    mask = np.array(outside).T * np.sqrt(nursery.weights)[:, None]
+    trials = range(TRIALS_OF_CLASSES if training.classes else TRIALS)
+    unseen = np.array([~nursery.bags.bag(j, 0, len(nursery.weights)) for j in trials]).T
+    judge = _share_of_wrong if training.classes else _squared_error
     errors = []
     for candidate in candidates:
-        forest = Forest.of(nursery.trees(range(TRIALS), candidate))
-        errors.append(_error_of_many(forest, training.rows, training.targets, mask))
+        values = Forest.of(nursery.trees(trials, candidate)).predictions(training.rows)
+        errors.append(judge(values, training.targets, unseen, nursery.weights))
     return candidates[int(np.argmin(errors))]
 
 
-def _error_of_many(forest: Forest, rows: Rows, targets, mask) -> float:
-    """The squared error of the mean of many trees like these, mean over targets in units of each.
+def _squared_error(values, targets, unseen, weights) -> float:
+    """The error of the mean of many trees like these, mean over targets in units of each.
 
     E (y - h̄)² = E e_i e_j + (E e_i² - E e_i e_j)/k for the errors e of two trees, each mean over
     the rows that neither has seen.
     """
-    values = forest.predictions(rows)
-    total, each = 0.0, mask.T @ mask
+    mask = unseen * np.sqrt(weights)[:, None]
+    each = mask.T @ mask
+    alone = np.eye(len(each), dtype=bool)
+    own, apart = alone & (each > 0), ~alone & (each > 0)
+    if not apart.any():
+        return 0.0
     spread = np.maximum(targets.var(axis=0), np.finfo(np.float64).tiny)
-    apart = ~np.eye(TRIALS, dtype=bool) & (each > 0)
-    own = np.eye(TRIALS, dtype=bool) & (each > 0)
+    total = 0.0
     for c in range(targets.shape[1]):
         errors = mask * (targets[:, c, None] - values[:, :, c])
         products = errors.T @ errors / np.where(each > 0, each, 1)
-        if not apart.any():
-            return 0.0
         single, pair = products[own].mean(), products[apart].mean()
         total += float(pair + (single - pair) / MANY) / spread[c]
-    return total / targets.shape[1]
+    return total
+
+
+def _share_of_wrong(values, targets, unseen, weights) -> float:
+    """The share of classes that many trees like these get wrong, which falls about like 1/k."""
+    few, more = VOTES
+    enough = (unseen.sum(axis=1) >= more) & (weights > 0)
+    if not enough.any():
+        return 0.0
+    first = np.argsort(~unseen[enough], axis=1, kind="stable")
+    shares = []
+    for votes in VOTES:
+        at = first[:, :votes, None]
+        mean = np.take_along_axis(values[enough], at, axis=1).mean(axis=1)
+        truth = targets[enough]
+        one = truth.shape[1] == 1
+        wrong = (mean * truth <= 0)[:, 0] if one else mean.argmax(axis=1) != truth.argmax(axis=1)
+        shares.append(float(np.average(wrong, weights=weights[enough])))
+    slope = (shares[0] - shares[1]) / (1 / few - 1 / more)
+    return shares[1] - slope * (1 / more - 1 / MANY)
 
 
 @dataclass(frozen=True, eq=False)
