@@ -14,11 +14,11 @@ from .bags import Bags, Training
 from .base import Family, check_choice, is_count
 from .cells import CellFunctions, Table
 from .grown import GrownFunctions, Growth, check_share, weighted_mean
-from .randomness import generator, raw_bits
+from .randomness import raw_bits
 from .rows import Rows
 
 # Trees, more for classes, and at most so many rows, that the choice of max_features looks at.
-TRIALS, TRIALS_OF_CLASSES, TRIAL_ROWS = 20, 40, 20_000
+TRIALS, TRIALS_OF_CLASSES, TRIAL_ROWS, TRIAL_VALUES = 20, 40, 20_000, 2**25
 # Trees whose majorities are compared.
 VOTES = (4, 8)
 # Trees whose error it extrapolates to: not as many as are drawn, so that a larger draw begins with
@@ -230,15 +230,16 @@ def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> in
     candidates = sorted({max(1, round(c)) for c in (np.sqrt(d), d / 3, 0.6 * d, d)})
     if len(candidates) == 1 or family.bootstrap >= 1:
         return candidates[-1]
-    if n > TRIAL_ROWS:
-        some = np.sort(generator(seed, "trial rows", 0).choice(n, TRIAL_ROWS, replace=False))
+    assert training.targets is not None
+    trials = range(TRIALS_OF_CLASSES if training.classes else TRIALS)
+    most = min(TRIAL_ROWS, TRIAL_VALUES // (len(trials) * training.targets.shape[1]))
+    if n > most:
+        some = np.sort(np.argsort(raw_bits(seed, "trial rows", n))[:most])
         weights = None if training.weights is None else training.weights[some]
-        assert training.targets is not None
         few = Training(
             training.rows[some], training.targets[some], weights, training.classes, training.workers
         )
         nursery, training = _Nursery.of(few, family, seed), few
-    trials = range(TRIALS_OF_CLASSES if training.classes else TRIALS)
     unseen = np.array([~nursery.bags.bag(j, 0, len(nursery.weights)) for j in trials]).T
     judge = _share_of_wrong if training.classes else _squared_error
     errors = []
