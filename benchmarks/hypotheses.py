@@ -15,7 +15,8 @@ the same shapes and one pass of the activation, both on one thread, in turns.
 Expansions: 200,000 × 54 rows, 2,000 anchors, 1,000 functions, alpha by cross-validation and as a
 number, beside scikit-learn's Nystroem and Ridge, each fit in a process of its own: ``python -m
 benchmarks.hypotheses`` with the settings as JSON. ``python -m benchmarks.hypotheses
-DIR/hypotheses.json`` draws the figure of a result, beside it.
+DIR/hypotheses.json`` draws the figure of a result, beside it, and ``python -m benchmarks.hypotheses
+'["trees", {"sets": ["letter"]}]'`` grows trees on some of the tables.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import mean, stdev
@@ -114,8 +115,8 @@ def figures(result: dict[str, Any], folder: Path) -> list[Path]:
 # -- trees ---------------------------------------------------------------------------------------
 
 
-def _trees(quick: bool) -> dict[str, Any]:
-    sets, splits = (("elevators", "magic"), 1) if quick else (tuple(SETS), SPLITS)
+def _trees(quick: bool, sets: Sequence[str] = tuple(SETS)) -> dict[str, Any]:
+    sets, splits = (("elevators", "magic"), 1) if quick else (sets, SPLITS)
     count = 10 if quick else TREES
     found = []
     for which in sets:
@@ -358,4 +359,7 @@ if __name__ == "__main__":
         print(*figures(json.loads(path.read_text())["result"], path.parent), sep="\n")
     else:
         what, settings = json.loads(sys.argv[1])
-        print(json.dumps({"expansions": expansions}[what](**settings)))
+        if what == "trees":
+            print(_trees_text(_trees(False, **settings)))
+        else:
+            print(json.dumps(expansions(**settings)))

@@ -51,7 +51,8 @@ FAMILIES = {
     "networks-deep": rs.Networks((8, 5), "tanh"),
     "trees": rs.Trees(),
     "leaves": rs.Trees(output="leaves", min_samples_leaf=3),
-    "hypotheses": rs.Hypotheses(DecisionTreeRegressor(max_depth=6)),
+    # (Rows of next to no weight must not make leaves of their own: scikit-learn asks for that.)
+    "hypotheses": rs.Hypotheses(DecisionTreeRegressor(max_depth=6, min_weight_fraction_leaf=0.01)),
     "hypotheses-random": rs.Hypotheses(DecisionTreeRegressor(max_depth=4), targets="random"),
     "union-of-grown": rs.Trees() + rs.Fourier(),
     "union-of-three": rs.Units(direct=True) + rs.Bumps() + rs.Fourier("matern52"),
