@@ -32,7 +32,7 @@ import numpy as np
 import randspan as rs
 
 from . import report
-from .data import ERRORS, Missing, Split, a9a, cpu, forest
+from .data import ERRORS, Split, a9a, cpu, forest
 from .harness import WARM_ROWS, apart, measure, solved
 
 name = "bins"
@@ -50,27 +50,14 @@ WRONG = ERRORS["classification"]
 
 def run(quick: bool) -> dict[str, Any]:
     parts = {"forest": _on_forest, "adult": _on_adult, "cpu": _on_cpu}
-    result: dict[str, Any] = {"bars": []}
-    for what, part in parts.items():
-        try:
-            found = part(quick)
-        except Missing as missing:
-            result[what] = {"skipped": str(missing)}
-            continue
-        result["bars"] += found.pop("bars")
-        result[what] = found
+    result = report.in_parts(parts, quick)
     result["absent"] = {} if find_spec("lightgbm") else {"LightGBM": "not installed"}
     return result
 
 
 def text(result: dict[str, Any]) -> str:
     texts = {"forest": _forest_text, "adult": _adult_text, "cpu": _cpu_text}
-    parts = [
-        f"{what}: SKIPPED, {result[what]['skipped']}"
-        if "skipped" in result[what]
-        else written(result[what])
-        for what, written in texts.items()
-    ]
+    parts = report.of_parts(result, texts)
     parts += [f"{who}: SKIPPED, {why}" for who, why in result["absent"].items()]
     return "\n\n".join([*parts, report.bars(result["bars"])])
 

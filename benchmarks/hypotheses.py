@@ -41,7 +41,7 @@ from threadpoolctl import threadpool_limits
 import randspan as rs
 
 from . import report
-from .data import Missing, Split, crime, smooth
+from .data import Split, crime, smooth
 from .harness import WARM_ROWS, apart, measure
 from .tabular import SETS
 
@@ -60,16 +60,7 @@ OURS, PEER = "out-of-bag weights", "extra-trees"
 
 def run(quick: bool) -> dict[str, Any]:
     parts = {"trees": _trees, "crime": _crime, "networks": _networks, "expansions": _expansions}
-    result: dict[str, Any] = {"bars": []}
-    for what, part in parts.items():
-        try:
-            found = part(quick)
-        except Missing as missing:
-            result[what] = {"skipped": str(missing)}
-            continue
-        result["bars"] += found.pop("bars")
-        result[what] = found
-    return result
+    return report.in_parts(parts, quick)
 
 
 def text(result: dict[str, Any]) -> str:
@@ -79,13 +70,7 @@ def text(result: dict[str, Any]) -> str:
         "networks": _networks_text,
         "expansions": _expansions_text,
     }
-    parts = [
-        f"{what}: SKIPPED, {result[what]['skipped']}"
-        if "skipped" in result[what]
-        else written(result[what])
-        for what, written in texts.items()
-    ]
-    return "\n\n".join([*parts, report.bars(result["bars"])])
+    return "\n\n".join([*report.of_parts(result, texts), report.bars(result["bars"])])
 
 
 def figures(result: dict[str, Any], folder: Path) -> list[Path]:

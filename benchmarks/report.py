@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+from .data import Missing
 
 SENSES = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 
@@ -33,6 +35,32 @@ def bars(promises: Iterable[dict[str, Any]]) -> str:
         for b in promises
     ]
     return table(("bar", "measured", "promised", "kept"), rows)
+
+
+def in_parts(parts: dict[str, Callable[[bool], dict[str, Any]]], quick: bool) -> dict[str, Any]:
+    """What the parts of a benchmark found, those without data left out; their bars in one list."""
+    result: dict[str, Any] = {"bars": []}
+    for what, part in parts.items():
+        try:
+            found = part(quick)
+        except Missing as missing:
+            result[what] = {"skipped": str(missing)}
+            continue
+        result["bars"] += found.pop("bars")
+        result[what] = found
+    return result
+
+
+def of_parts(
+    result: dict[str, Any], texts: dict[str, Callable[[dict[str, Any]], str]]
+) -> list[str]:
+    """The text of every part, or why there is none."""
+    return [
+        f"{what}: SKIPPED, {result[what]['skipped']}"
+        if "skipped" in result[what]
+        else written(result[what])
+        for what, written in texts.items()
+    ]
 
 
 def contestants(results: Iterable[dict[str, Any]], error: str) -> str:
