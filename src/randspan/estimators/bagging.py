@@ -19,6 +19,7 @@ from ..families.bags import FOLDS, fold_of, row_keys
 from ..losses import Squared
 from ..pairs import PairMoments
 from ..solvers.out_of_bag import OutOfBag, solve
+from .parameters import NO_ROWS
 from .progress import Progress
 
 SOLVER = "out_of_bag"
@@ -110,7 +111,7 @@ def weigh(state: Any, settings: Any) -> OutOfBag:
     """The weights that moments of pairs lead to."""
     moments, functions = state.statistics, state.functions
     if moments.weight <= 0:
-        raise ValueError("The model holds no rows (all were forgotten, or have weight 0).")
+        raise ValueError(NO_ROWS)
     reason = "functions that learned from targets: errors on rows they have not seen"
     origin = functions.growth.origin
     with cpu.blas_threads(settings.n_jobs, moments.n_functions):

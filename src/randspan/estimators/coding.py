@@ -31,11 +31,11 @@ from ..tuning.alpha import by_gcv
 from ..tuning.heldout import by_heldout, folds, judge
 from . import iterating
 from .kernel_machine import centred
+from .parameters import NO_ROWS
 from .progress import Progress
 
 # Up to here the n × n matrix takes a second or two.
 FEW_ROWS = 2000
-NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
 SOLVERS = ("auto", "conjugate", "dual", "lbfgs", "multipliers")
 
 

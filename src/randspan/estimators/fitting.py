@@ -37,8 +37,8 @@ from ..solvers.newton import MODERATE
 from ..tuning.alpha import by_gcv
 from ..tuning.width import doubled
 from . import bagging, coding, iterating
-from .coding import NO_ROWS
 from .kernel_machine import KernelColumns, check_memory
+from .parameters import NO_ROWS
 from .progress import Progress
 
 Targets = Callable[[slice], NDArray[np.float64]]

@@ -10,6 +10,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ..families.base import check_number
 
+NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
+
 
 def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
     """Non-negative weights that are not all zero, or None."""

@@ -43,6 +43,11 @@ class Training:
         targets, classes = as_columns(rows.values, y)
         return cls(rows, targets, classes=classes)
 
+    @property
+    def each(self) -> NDArray[np.float64]:
+        """The weight of every row."""
+        return np.ones(len(self.rows)) if self.weights is None else self.weights
+
     def given_targets(self, family: object) -> NDArray[np.float64]:
         """The targets, which a family needs."""
         if self.targets is None:

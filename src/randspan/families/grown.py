@@ -82,9 +82,8 @@ def weighted_mean(
     return weights @ targets / max(float(weights.sum()), np.finfo(np.float64).tiny)
 
 
-def check_share(share) -> float:
-    """The share of the rows that a function learns from."""
+def check_share(share) -> None:
+    """Refuse what is no share of the rows that a function may learn from."""
     number = check_number("bootstrap", share)
     if not 0 < number <= 1:
         raise ValueError(f"bootstrap is a share of the rows, above 0 and at most 1; got {share!r}.")
-    return number

@@ -100,7 +100,7 @@ class Hypotheses(Family):
         school = _School(self, X, training, seed)
         drawn = []
         if not self.uses_target:
-            rows = np.flatnonzero(_weights(training) > 0)
+            rows = np.flatnonzero(training.each > 0)
             for j in range(n_components):
                 rng = generator(seed, "hypotheses", j)
                 y = rng.integers(2, size=n) if self._classifier else rng.standard_normal(n)
@@ -116,7 +116,7 @@ class Hypotheses(Family):
         n_classes = max(2, n_targets) if classes else 0
         for j in range(n_components):
             inside = bags.bag(j, 0, n) if self.bootstrap < 1 else np.ones(n, dtype=bool)
-            rows = np.flatnonzero(inside & (_weights(training) > 0))
+            rows = np.flatnonzero(inside & (training.each > 0))
             rng = generator(seed, "hypotheses", j)
             drawn.append(school.taught(j, rows, y, rng, n_classes, n_targets))
         growth = Growth(
@@ -132,10 +132,6 @@ class Hypotheses(Family):
     def _called(self) -> str:
         name = getattr(self.sampler, "__name__", None)
         return name if isinstance(name, str) else repr(self.sampler)
-
-
-def _weights(training: Training) -> NDArray[np.float64]:
-    return np.ones(len(training.rows)) if training.weights is None else training.weights
 
 
 def _as_given(targets: NDArray[np.float64], classes: bool) -> NDArray:

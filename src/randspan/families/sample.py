@@ -109,9 +109,7 @@ class Reservoir:
         """The sample, as rows standardised with ``centre`` and ``scale``, and turned."""
         self._compact()
         if self._lower is None or self._upper is None:
-            raise ValueError(
-                "There is no row with a positive weight to read the data's scale from."
-            )
+            raise ValueError(NO_ROWS)
         lower, upper = self._lower, self._upper
         if centre is not None:
             lower, upper = lower - centre, upper - centre

@@ -152,7 +152,7 @@ class _Nursery:
     def of(cls, training: Training, family: Trees, seed: int) -> _Nursery:
         rows, targets = training.rows, training.targets
         assert targets is not None
-        weights = np.ones(len(rows)) if training.weights is None else training.weights
+        weights = training.each
         bags = Bags.of(training, float(family.bootstrap), seed)
         shifts = None
         if sparse.issparse(rows.values) and rows.shape[0] * rows.shape[1] > MOST_ENTRIES:
