@@ -1,0 +1,177 @@
+"""Kernels between rows and a few of them, the anchors: any kernel that a user may name or bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+
+from .bandwidth import median_gamma
+from .base import Family, check_choice, check_positive, is_count
+from .pivots import pivots
+from .randomness import generator
+from .rows import Rows
+
+# Pivots are never more than this.
+MOST_PIVOTS = 4096
+# Whether γ is 1/d where it is None, as in scikit-learn; the chi-squared kernel has 1.
+SCALED = {"rbf": 1, "laplacian": 1, "poly": 1, "polynomial": 1, "sigmoid": 1, "chi2": 0}
+
+
+class Anchored:
+    """Parameters ``kernel``, ``gamma``, ``anchors`` and ``kernel_params``, and what they mean."""
+
+    kernel_name: Any
+    gamma: Any
+    anchors: Any
+    kernel_params: Any
+
+    @property
+    def _name(self) -> str:
+        return self.kernel_name if isinstance(self.kernel_name, str) else ""
+
+    def resolved_kernel(self, sample, n_components: int, seed: int) -> dict[str, Any]:
+        """The kernel and its γ with nothing left open, as parameters."""
+        kernel, gamma = self.kernel_name, self.gamma
+        if isinstance(kernel, Family):
+            kernel = kernel.resolve(sample, n_components, seed)
+            kernel.closed_form(sample.rows[:1], sample.rows[:1])  # says so where there is none
+        elif not callable(kernel):
+            check_choice("kernel", kernel, PAIRWISE_KERNEL_FUNCTIONS, ", a family or a callable")
+            if gamma is None and kernel in SCALED:
+                gamma = 1 / sample.shape[1] if SCALED[kernel] else 1.0
+        if "gamma" in (self.kernel_params or {}):
+            raise ValueError("gamma is a parameter of its own: leave it out of kernel_params.")
+        if isinstance(gamma, str):
+            check_choice("gamma", gamma, ("median",), ", a positive number or None")
+            metric = {"rbf": "euclidean", "laplacian": "cityblock"}.get(self._name)
+            if metric is None:
+                raise ValueError("gamma='median' is for kernel='rbf' and 'laplacian'.")
+            gamma = median_gamma(sample, metric)
+        elif gamma is not None:
+            if self._name not in SCALED:
+                raise ValueError(f"kernel={kernel!r} has no gamma: leave gamma=None.")
+            if check_positive("gamma", gamma).ndim:
+                raise ValueError("gamma must be one number; scales= has one for every column.")
+        return {"kernel": kernel, "gamma": gamma}
+
+    def chosen(self, sample, n_components: int, seed: int, most: int) -> NDArray[np.float64]:
+        """The anchors as rows, in the order in which they are used; ``most`` if None."""
+        rows, anchors = sample.rows, self.anchors
+        if anchors is None:
+            return rows[:most].dense
+        if isinstance(anchors, str):
+            check_choice("anchors", anchors, ("rpcholesky",), ", a number, an array or None")
+            values = partial(self.values, sample.rows)
+            rng = generator(seed, "pivots", 0)
+            count = min(n_components, MOST_PIVOTS)
+            found = pivots(lambda at: values(rows[at].dense), self._diagonal(rows), count, rng)
+            return rows[found].dense
+        if is_array(anchors):
+            array = np.asarray(anchors, dtype=np.float64)
+            if array.ndim != 2 or not len(array) or array.shape[1] != sample.shape[1]:
+                raise ValueError(
+                    f"anchors must have the shape (m, {sample.shape[1]}), got {array.shape}."
+                )
+            if not np.isfinite(array).all():
+                raise ValueError("anchors hold NaN or infinity.")
+            return array
+        if not is_count(anchors):
+            raise ValueError(
+                "anchors must be None, a positive whole number, 'rpcholesky' or an array of rows; "
+                f"got {anchors!r}."
+            )
+        return rows[: int(anchors)].dense
+
+    def values(self, rows: Rows, anchors: NDArray) -> NDArray:
+        """k(x, z) for rows x and anchors z, in the precision of the rows."""
+        kernel, params = self.kernel_name, dict(self.kernel_params or {})
+        if isinstance(kernel, Family):
+            return kernel.closed_form(rows, Rows(anchors)).astype(rows.dtype, copy=False)
+        if self.gamma is not None:
+            params["gamma"] = self.gamma
+        if not callable(kernel):
+            try:
+                return self._named(rows, anchors, params)
+            except (TypeError, ValueError) as error:
+                hint = " (see standardize=False)" if "negative" in str(error) else ""
+                given = f"kernel={kernel!r}, kernel_params={self.kernel_params!r}"
+                raise ValueError(f"{given}: {error}{hint}.") from None
+        x = rows.dense
+        values = np.asarray(kernel(x, anchors.astype(x.dtype), **params))
+        if values.shape != (len(rows), len(anchors)):
+            raise ValueError(
+                f"The kernel {kernel!r} was called with {len(rows)} and {len(anchors)} rows and "
+                f"returned an array of shape {values.shape} instead of {len(rows), len(anchors)}."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"The kernel {kernel!r} returned NaN or infinity.")
+        return values.astype(rows.dtype, copy=False)
+
+    def _named(self, rows: Rows, anchors: NDArray, params: dict) -> NDArray:
+        if self._name in PRODUCTS:
+            return PRODUCTS[self._name](rows, anchors, **params)
+        return pairwise_kernels(rows.dense, anchors.astype(rows.dtype), metric=self._name, **params)
+
+    def _diagonal(self, rows: Rows) -> NDArray[np.float64]:
+        parts = (rows[s : s + 64] for s in range(0, len(rows), 64))
+        return np.concatenate([np.diagonal(self.values(part, part.dense)) for part in parts])
+
+
+def inverse_root(matrix: NDArray) -> NDArray[np.float64]:
+    """The symmetric inverse square root, 0 where eigenvalues are rounding errors."""
+    values, vectors = linalg.eigh(matrix)
+    known = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+    roots = np.where(known, 1 / np.sqrt(np.where(known, values, 1.0)), 0.0)
+    return (vectors * roots) @ vectors.T
+
+
+# Kernels that see rows through products and norms: sparse rows stay sparse.
+
+
+def _linear(rows: Rows, z: NDArray) -> NDArray:
+    return rows.project(z)
+
+
+def _poly(rows: Rows, z: NDArray, gamma: float, degree=3, coef0=1) -> NDArray:
+    return (gamma * rows.project(z) + rows.dtype.type(coef0)) ** degree
+
+
+def _sigmoid(rows: Rows, z: NDArray, gamma: float, coef0=1) -> NDArray:
+    return np.tanh(gamma * rows.project(z) + rows.dtype.type(coef0))
+
+
+def _cosine(rows: Rows, z: NDArray) -> NDArray:
+    norms = np.sqrt((z**2).sum(axis=1))
+    values = rows.project(z / np.where(norms > 0, norms, 1)[:, None])
+    own = np.sqrt(rows.squared_norms())
+    values /= np.where(own > 0, own, 1)[:, None].astype(rows.dtype)
+    return values
+
+
+def _rbf(rows: Rows, z: NDArray, gamma: float) -> NDArray:
+    # -γ‖x-z‖² = 2γx'z - γz'z - γx'x: one product, then two vectors.
+    values = rows.project(2 * gamma * z)
+    values -= (gamma * (z**2).sum(axis=1)).astype(rows.dtype)
+    values -= (gamma * rows.squared_norms())[:, None].astype(rows.dtype)
+    np.minimum(values, 0, out=values)
+    return np.exp(values, out=values)
+
+
+PRODUCTS: dict[str, Callable[..., NDArray]] = {
+    "linear": _linear,
+    "poly": _poly,
+    "polynomial": _poly,
+    "sigmoid": _sigmoid,
+    "cosine": _cosine,
+    "rbf": _rbf,
+}
+
+
+def is_array(anchors) -> bool:
+    return anchors is not None and not isinstance(anchors, str) and np.ndim(anchors) > 0
