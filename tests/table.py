@@ -18,6 +18,12 @@ def plain(values):
     return values.toarray() if sparse.issparse(values) else values
 
 
+def cosines(X):
+    """A basis for `rs.Dictionary`."""
+    numbers = np.arange(1, 41)
+    return np.concatenate([np.cos(column[:, None] * numbers) / numbers for column in X.T], axis=1)
+
+
 FAMILIES = {
     "fourier": rs.Fourier(),
     "fourier-laplacian": rs.Fourier("laplacian"),
@@ -55,6 +61,14 @@ FAMILIES = {
     "hypotheses": rs.Hypotheses(DecisionTreeRegressor(max_depth=6, min_weight_fraction_leaf=0.01)),
     "hypotheses-random": rs.Hypotheses(DecisionTreeRegressor(max_depth=4), targets="random"),
     "union-of-grown": rs.Trees() + rs.Fourier(),
+    "sheets": rs.BrownianSheets(grid="sparse"),
+    "sheets-smooth": rs.BrownianSheets(1, grid="sparse"),
+    "sheets-bare": rs.BrownianSheets(constant=False, depth=1),
+    "wavelets": rs.ScrambledWavelets(),
+    "wavelets-tensor": rs.ScrambledWavelets("sym4", 0.8, depth=1, grid="tensor"),
+    "dictionary": rs.Dictionary(cosines),
+    "mercer": rs.Dictionary(rs.Mercer("laplacian", anchors=150)),
+    "union-of-sheets": rs.BrownianSheets(grid="sparse") + rs.Fourier(),
     "union-of-three": rs.Units(direct=True) + rs.Bumps() + rs.Fourier("matern52"),
 }
 
@@ -62,11 +76,11 @@ FAMILIES = {
 #: twice for them, as for scikit-learn's Nystroem.
 SAMPLES_ROWS = {
     *("bumps", "union-of-three", "expansions", "expansions-nystrom", "expansions-pivots"),
-    *("trees", "leaves", "hypotheses", "hypotheses-random", "union-of-grown"),
+    *("trees", "leaves", "hypotheses", "hypotheses-random", "union-of-grown", "mercer"),
 }
 
 #: Families with a parameter that has no name of its own: it would name tests by its address.
-NAMELESS = {"fourier-sampler", "bins-law"}
+NAMELESS = {"fourier-sampler", "bins-law", "dictionary"}
 
 #: Families of which every function changes with the number of functions: they have an anchor each.
 ANCHORED = {"expansions-nystrom", "expansions-pivots"}

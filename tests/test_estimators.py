@@ -48,6 +48,7 @@ CHECKED = (
     *("fourier-matern52-qmc", "fourier-structured", "stumps-quantile", "units-direct", "bumps"),
     *("projections", "bins", "hybrid", "expansions", "expansions-pivots", "networks-deep"),
     *("trees", "leaves", "hypotheses", "hypotheses-random", "union-of-grown", "union-of-three"),
+    *("sheets-smooth", "wavelets", "mercer", "union-of-sheets"),
 )
 
 
@@ -87,8 +88,8 @@ def test_every_family_learns(name, dtype, kind):
     # Linear functions, and signs of linear ones, see little of a target that is even in x.
     least = {"projections": -0.1, "units-sign": 0.1}.get(name, 0.3)
     assert score > least, score
-    if kind == "float32" and FAMILIES[name].uses_target:
-        return  # between splits of a tree that are equally good, rounding of the inputs decides
+    if kind == "float32" and (FAMILIES[name].uses_target or name == "mercer"):
+        return  # between splits that are equally good, or close eigenvalues, rounding decides
     # At the same alpha: rounding may take the choice of it one step of the lattice further.
     # (Of functions that learned from the target a number asks for another fit.)
     alpha = "auto" if FAMILIES[name].uses_target else model.alpha_

@@ -173,13 +173,14 @@ class Reading:
     ) -> Frame:
         """A frame of these rows, scaled and turned; some families know how many functions."""
         if n_components is None:
-            n_components = family.default_components
+            n_components = family.default_components(self.reservoir.count)
         d = len(self.columns.mean)
         centre = scale = None
         if standardize:
             centre = self.columns.mean
             scale = 1 / self.columns.deviation(self.reservoir.constant)
         if scales is not None:
+            refuse_scales_on_cube(family)
             factors = check_scales(scales, d)
             scale = factors if scale is None else scale * factors
         sample = self.reservoir.sample(centre, scale, rotation)
@@ -194,6 +195,15 @@ def as_family(family: Family | str) -> Family:
         return family
     check_choice("family", family, NAMED, " or a family such as rs.Fourier()")
     return NAMED[family]()
+
+
+def refuse_scales_on_cube(family: Family) -> None:
+    """Say that scales mean nothing to functions on the unit cube."""
+    if family.on_cube:
+        raise ValueError(
+            f"{family!r} maps the range of every column to the unit interval, where scales mean "
+            "nothing: leave scales=None."
+        )
 
 
 def check_scales(scales, n_features: int) -> NDArray[np.float64]:

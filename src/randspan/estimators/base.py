@@ -21,7 +21,7 @@ from .. import losses
 from ..coded import CodedRows
 from ..engines import cpu
 from ..engines.memory import budget
-from ..families import Functions
+from ..families import Family, Functions
 from ..families.base import check_choice, check_number
 from ..families.randomness import seed_from
 from ..families.rows import canonical
@@ -33,7 +33,7 @@ from ..solvers.out_of_bag import OutOfBag
 from . import bagging, coding, fitting
 from .fitting import Settings, State, Targets
 from .kernel_machine import KernelColumns
-from .parameters import check_bound, check_dtype, check_jobs, check_weights
+from .parameters import check_bound, check_clip, check_dtype, check_jobs, check_weights
 from .reading import grown, read_frame
 
 
@@ -71,6 +71,7 @@ class SpanModel(BaseEstimator):
         loss="squared",
         alpha="auto",
         bound=None,
+        clip=None,
         fit_intercept=True,
         standardize=True,
         scales=None,
@@ -87,6 +88,7 @@ class SpanModel(BaseEstimator):
         self.loss = loss
         self.alpha = alpha
         self.bound = bound
+        self.clip = clip
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.scales = scales
@@ -102,6 +104,11 @@ class SpanModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    @property
+    def _poor_score(self) -> bool:
+        """Whether few functions without a ridge may leave much of a small table unexplained."""
+        return getattr(self.family, "default_alpha", "gcv") == 0
 
     #: whether targets are classes
     _for_classes = False
@@ -128,6 +135,10 @@ class SpanModel(BaseEstimator):
         """Note what is to be known of y before its first row is encoded."""
 
     @abstractmethod
+    def _largest(self, y, weights) -> NDArray[np.float64]:
+        """The largest |y| of every target."""
+
+    @abstractmethod
     def _targets(self, y) -> Targets:
         """Rows of y as columns of numbers, slice by slice."""
 
@@ -144,6 +155,9 @@ class SpanModel(BaseEstimator):
         frame = self._read_frame(X, targets, weights, settings)
         self._state = fitting.fit(frame, X, targets, weights, settings)
         self._state.all_known = self.frame is None
+        self._state.largest = self._largest(y, weights)
+        if self.frame is not None:
+            self._state.outside.note(self._state.frame, X)
         self.frame_ = self._state.frame
         return self
 
@@ -161,6 +175,8 @@ class SpanModel(BaseEstimator):
         state = self._streaming_state("partial_fit")
         kind = type(state.statistics)
         state.calibration, state.all_known = None, False
+        state.largest = np.maximum(state.largest, self._largest(y, weights))
+        state.outside.note(state.frame, X)
         state.statistics += fitting.accumulate(kind, state, X, targets, weights, settings)
         state.solution = None
         return self
@@ -255,6 +271,7 @@ class SpanModel(BaseEstimator):
             )
         mine.solution = mine.calibration = None
         mine.all_known = False
+        mine.largest = np.maximum(mine.largest, other._state.largest)
         return self
 
     def _check_same_targets(self, other) -> None:
@@ -325,6 +342,12 @@ class SpanModel(BaseEstimator):
             check_choice("alpha", alpha, ("auto",), " or a number >= 0")
         else:
             alpha = check_number("alpha", alpha, at_least=0)
+        known = self._law().default_alpha
+        # The exact kernel machine would pass through every row, and not every loss has a minimum.
+        lenient = alpha == "auto" and isinstance(loss, Squared) and self.n_components != np.inf
+        lenient = lenient and not isinstance(known, str)
+        alpha = float(known) if lenient else alpha
+        check_clip(self.clip)
         budget(self.memory)  # refuses what it does not understand
         settings = Settings(
             loss=loss,
@@ -337,6 +360,7 @@ class SpanModel(BaseEstimator):
             verbose=bool(self.verbose),
             memory=self.memory,
             heldout=self._needs_heldout,
+            lenient=lenient,
         )
         fitting.check_method(self.solver, settings)
         return settings
@@ -359,6 +383,10 @@ class SpanModel(BaseEstimator):
             raise ValueError(f"The {loss.name} loss judges {kind}: not for {type(self).__name__}.")
         return loss
 
+    def _law(self) -> Family:
+        """The family, of a given frame where there is one."""
+        return self.frame.family if isinstance(self.frame, Frame) else as_family(self.family)
+
     def _n_components(self) -> int | float | None:
         k = self.n_components
         if isinstance(k, str) and k == "auto":
@@ -374,9 +402,11 @@ class SpanModel(BaseEstimator):
 
     def _check_X(self, X):
         check_is_fitted(self)
-        return canonical(
+        X = canonical(
             validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         )
+        self._state.outside.note(self._state.frame, X)
+        return X
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
@@ -389,7 +419,7 @@ class SpanModel(BaseEstimator):
         check_is_fitted(self)
         state = self._state
         if state.solution is None:
-            state.solution = fitting.solve(state, self._settings())
+            state.solution = fitting.solve_stream(state, self._settings())
         return state.solution
 
     def _least_squares(self, wanted: str) -> LeastSquares:
@@ -459,6 +489,19 @@ class SpanModel(BaseEstimator):
     def n_components_(self):
         check_is_fitted(self)
         return self._state.frame.n_components
+
+    @property
+    def n_outside_(self) -> int:
+        """How many rows lay outside of the range that the functions were drawn for."""
+        check_is_fitted(self)
+        return self._state.outside.count
+
+    def _clipped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions within ±clip, or within the largest |y| seen."""
+        if self.clip is None:
+            return scores
+        limit = self._state.largest if isinstance(self.clip, str) else float(self.clip)
+        return np.clip(scores, -limit, limit)
 
     def _scores(self, X, numbers: NDArray | None = None) -> NDArray[np.float64]:
         """f(x) for every row and target; with their numbers, from what functions have not seen."""

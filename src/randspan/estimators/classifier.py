@@ -71,6 +71,7 @@ solution_, n_features_in_, feature_names_in_
         loss="squared",
         alpha="auto",
         bound=None,
+        clip=None,
         class_weight=None,
         fit_intercept=True,
         standardize=True,
@@ -89,6 +90,7 @@ solution_, n_features_in_, feature_names_in_
             loss=loss,
             alpha=alpha,
             bound=bound,
+            clip=clip,
             fit_intercept=fit_intercept,
             standardize=standardize,
             scales=scales,
@@ -101,6 +103,11 @@ solution_, n_features_in_, feature_names_in_
             verbose=verbose,
         )
         self.class_weight = class_weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self._poor_score
+        return tags
 
     def fit(self, X, y, sample_weight=None):
         """Fit all rows.
@@ -154,7 +161,7 @@ solution_, n_features_in_, feature_names_in_
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
-        scores = self._scores(self._check_X(X))
+        scores = self._clipped(self._scores(self._check_X(X)))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -322,6 +329,9 @@ solution_, n_features_in_, feature_names_in_
                 "use fit, or hand in a dictionary."
             )
         return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+
+    def _largest(self, y, weights):
+        return np.ones(self._n_targets)
 
     def _targets(self, y):
         unknown = np.setdiff1d(y, self.classes_)

@@ -38,6 +38,7 @@ from ..tuning.alpha import by_gcv
 from ..tuning.width import doubled
 from . import bagging, coding, iterating
 from .kernel_machine import KernelColumns, check_memory
+from .outside import Outside
 from .parameters import NO_ROWS
 from .progress import Progress
 
@@ -52,7 +53,10 @@ MANY_PRODUCTS = 2e12
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of an estimator that say how to fit."""
+    """The parameters of an estimator that say how to fit.
+
+    ``lenient`` says that alpha may be as much larger as the statistics of a stream need it to be.
+    """
 
     loss: Loss
     alpha: Any
@@ -64,6 +68,7 @@ class Settings:
     verbose: bool
     memory: Any = None
     heldout: bool = False
+    lenient: bool = False
 
 
 @dataclass
@@ -74,7 +79,8 @@ class State:
     scores of models that did not see them, where settings ask for it and a fit knows them;
     ``calibration`` is what a classifier makes of them. ``kernel`` has the training rows of a model
     of cells that was solved for through their kernel. ``all_known`` says that functions that learn
-    from rows have had a share of every row of the model.
+    from rows have had a share of every row of the model. ``largest`` is the largest |y| of every
+    target, ``outside`` counts rows beyond the family's range.
     """
 
     frame: Frame
@@ -87,6 +93,8 @@ class State:
     loss: Loss = field(default_factory=Squared)
     kernel: Any = None
     all_known: bool = False
+    largest: Any = 0.0
+    outside: Outside = field(default_factory=Outside)
 
     def features(self, X, numbers: NDArray[np.int64] | None = None) -> Features:
         return Features(self.frame, self.functions, X, self.dtype, numbers)
@@ -260,6 +268,19 @@ def solve(state: State, settings: Settings, why: str = "") -> Solution:
         if limits is not None:
             return _solve_box(statistics, scale, limits, settings, why)
         return _solve_moments(statistics, scale, settings, why)
+
+
+def solve_stream(state: State, settings: Settings) -> Solution:
+    """The weights after rows came or went, with the smallest ridge that their moments can carry."""
+    try:
+        return solve(state, settings)
+    except IllConditioned:
+        moments = state.statistics
+        if not (settings.lenient and isinstance(moments, Moments)):
+            raise
+    about = moments if settings.intercept else moments.about_origin()
+    alpha = 2 * cholesky.smallest_trusted(about) / state.frame.ridge_scale
+    return solve(state, replace(settings, alpha=alpha), "; the smallest ridge they can carry")
 
 
 def _solve_box(moments: Moments, scale: float, limits, settings: Settings, why: str) -> Solution:

@@ -28,6 +28,15 @@ def check_bound(bound) -> float:
     return number
 
 
+def check_clip(clip) -> None:
+    """None, "auto", or a positive number."""
+    if clip is None or (isinstance(clip, str) and clip == "auto"):
+        return
+    known = None if isinstance(clip, str) else check_number("clip", clip)
+    if known is None or known <= 0:
+        raise ValueError(f"clip must be None, 'auto' or a positive number, got {clip!r}.")
+
+
 def check_dtype(dtype) -> np.dtype:
     """float32 or float64."""
     for known in (np.dtype(np.float32), np.dtype(np.float64)):

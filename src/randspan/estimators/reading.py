@@ -11,7 +11,7 @@ from ..families import Family
 from ..families.bags import Training
 from ..families.base import check_choice
 from ..families.randomness import seed_from
-from ..frame import Frame, Reading, as_family
+from ..frame import Frame, Reading, as_family, refuse_scales_on_cube
 from . import scaling
 from .fitting import Settings, Targets
 from .progress import Progress
@@ -31,6 +31,7 @@ def read_frame(
     reading = Reading.of(blocks, family.rows_wanted(n_components), seed)
     if not isinstance(scales, str):
         return reading.frame(family, n_components, standardize, scales)
+    refuse_scales_on_cube(family)
     check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
     if targets is None:
         raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")

@@ -128,6 +128,7 @@ default="squared"
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = self._poor_score
         return tags
 
     def fit(self, X, y, sample_weight=None):
@@ -178,7 +179,7 @@ default="squared"
         mean, or (mean, std) : ndarrays of the shape of y
         """
         X = self._check_X(X)
-        mean = self._shaped(self._scores(X))
+        mean = self._shaped(self._clipped(self._scores(X)))
         if not return_std:
             return mean
         solution = self._least_squares("return_std=True")
@@ -202,7 +203,7 @@ default="squared"
         -------
         ndarray of the shape of y
         """
-        return self._shaped(self._leave_one_out(X, y, sample_weight))
+        return self._shaped(self._clipped(self._leave_one_out(X, y, sample_weight)))
 
     @property
     def coef_(self):
@@ -241,6 +242,11 @@ default="squared"
     def _learn_targets(self, y, classes, streaming=False):
         self._flat = y.ndim == 1
         self._n_targets = 1 if self._flat else y.shape[1]
+
+    def _largest(self, y, weights):
+        columns = y.reshape(len(y), -1)
+        present = columns if weights is None else columns[weights > 0]
+        return np.abs(present).max(axis=0, initial=0.0).astype(np.float64)
 
     def _targets(self, y):
         columns = y.reshape(len(y), -1)

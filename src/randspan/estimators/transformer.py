@@ -15,6 +15,7 @@ from ..features import Features
 from ..frame import as_family
 from ..losses import Squared
 from .fitting import Settings
+from .outside import Outside
 from .parameters import check_dtype, check_jobs, check_weights
 from .reading import grown, read_frame
 
@@ -122,6 +123,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             coded, _ = encode(functions.coded_parts, features, self.n_jobs)
             functions = functions.with_coded(coded)
         self.functions_ = functions
+        self._outside = Outside()
         return self
 
     def transform(self, X):
@@ -135,10 +137,17 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = canonical(
             validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         )
+        self._outside.note(self.frame_, X)
         dtype = np.dtype(self.dtype)
         features = Features(self.frame_, self.functions_, X, dtype)
         root = np.sqrt(self.functions_.n_components)
         return cpu.apply(features, lambda Z, rows: (Z / root).astype(dtype), self.n_jobs)
+
+    @property
+    def n_outside_(self) -> int:
+        """How many rows lay outside of the range that the functions were drawn for."""
+        check_is_fitted(self)
+        return self._outside.count
 
     @property
     def _n_features_out(self):

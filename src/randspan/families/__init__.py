@@ -9,15 +9,18 @@ is dense or sparse and how it is standardised, `sample` is what a family may rea
 from .base import Family, Functions, estimate_kernel
 from .bins import Bins
 from .bumps import Bumps
+from .dictionary import Dictionary, Mercer
 from .expansions import KernelExpansions
 from .fourier import Fourier
 from .hypotheses import Hypotheses
 from .networks import Networks
 from .projections import Projections
+from .sheets import BrownianSheets
 from .stumps import Stumps
 from .trees import Trees
 from .union import Union
 from .units import Units
+from .wavelets import ScrambledWavelets
 
 #: Families by the names that estimators accept in place of an object.
 NAMED: dict[str, type[Family]] = {
@@ -30,19 +33,25 @@ NAMED: dict[str, type[Family]] = {
     "networks": Networks,
     "projections": Projections,
     "trees": Trees,
+    "browniansheets": BrownianSheets,
+    "scrambledwavelets": ScrambledWavelets,
 }
 
 __all__ = [
     "NAMED",
     "Bins",
+    "BrownianSheets",
     "Bumps",
+    "Dictionary",
     "Family",
     "Fourier",
     "Functions",
     "Hypotheses",
     "KernelExpansions",
+    "Mercer",
     "Networks",
     "Projections",
+    "ScrambledWavelets",
     "Stumps",
     "Trees",
     "Union",

@@ -13,6 +13,7 @@ A new family writes `sample`, and `resolve`, `kernel` and the facts where it has
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from .union import Union
 
 
+OUTSIDE = (
+    "{} of {} rows have values outside of the range that the functions were drawn for (that of the "
+    "training data, or interval=): these values are clipped to it."
+)
+
+
 class Family(BaseEstimator, ABC):
     """A law for random functions φ(x; θ), θ ~ p, with kernel k(x, y) = E φ(x; θ) φ(y; θ)."""
 
@@ -44,8 +51,12 @@ class Family(BaseEstimator, ABC):
     uses_target = False
     #: how ``alpha="auto"`` is chosen: "gcv", "out_of_bag", or a number
     default_alpha: str | float = "gcv"
-    #: how many functions ``n_components="auto"`` draws; None doubles until it no longer pays
-    default_components: int | None = None
+    #: whether inputs are mapped to the unit cube, where scales of columns mean nothing
+    on_cube = False
+
+    def default_components(self, n_rows: float) -> int | None:
+        """How many functions ``n_components="auto"`` draws; None: doubled until it pays no more."""
+        return 100 if self.sparse or self.grows else None
 
     @property
     def bounded(self) -> float:
@@ -81,6 +92,10 @@ class Family(BaseEstimator, ABC):
         """The same law, unresolved but for the bandwidth."""
         gamma = getattr(self, "gamma", None)
         return self.with_values(gamma=resolved.gamma) if isinstance(gamma, str) else self
+
+    def outside(self, rows: Rows) -> NDArray[np.bool_] | None:
+        """Which rows a resolved law clips to its range; None where it has none."""
+        return None
 
     def draw(self, X, n_components: int, random_state=None, y=None) -> Functions:
         """Draw ``n_components`` functions; function i depends on the seed and on i only.
@@ -243,7 +258,11 @@ class Functions(ABC):
         return self
 
     def __call__(self, X):
-        return self.evaluate(self._rows(X))
+        rows = self._rows(X)
+        clipped = self.family.outside(rows)
+        if clipped is not None and clipped.any():
+            warnings.warn(OUTSIDE.format(int(clipped.sum()), len(rows)), stacklevel=2)
+        return self.evaluate(rows)
 
     def _rows(self, X) -> Rows:
         rows = as_rows(X)

@@ -49,7 +49,6 @@ class Bins(Family):
     """
 
     sparse = True
-    default_components = 100
     bounded = property(lambda self: 1.0)
     differentiable = property(lambda self: False)
 

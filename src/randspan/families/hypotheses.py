@@ -65,7 +65,6 @@ class Hypotheses(Family):
     """
 
     grows = True
-    default_components = 100
     differentiable = property(lambda self: False)
 
     def __init__(self, sampler, bootstrap=0.8, targets="given"):

@@ -22,7 +22,7 @@ def compiled(function: Any) -> Any:
 
 
 # -√2 sin 2πt = t·Σ c_i t^2i, interpolated at Chebyshev nodes in 50 digits; highest power first.
-_SINE = {
+SINE = {
     np.dtype(np.float32): (
         -56.22888670166739856,
         108.3021329759744302,
@@ -59,11 +59,11 @@ def paired_cosines(turns: np.ndarray) -> np.ndarray:
 def _constants(dtype: np.dtype) -> tuple:
     # Typed, because a plain 0.5 inside a loop would turn float32 into float64.
     number = dtype.type
-    return number(0.5), number(0.25), tuple(number(c) for c in _SINE[dtype])
+    return number(0.5), number(0.25), tuple(number(c) for c in SINE[dtype])
 
 
 @compiled
-def _wave(p, half, quarter, sine):
+def wave(p, half, quarter, sine):
     t = abs(p - np.floor(p + half)) - quarter
     square = t * t
     value = sine[0]
@@ -76,15 +76,15 @@ def _wave(p, half, quarter, sine):
 def _shifted_cosines(turns, phases, half, quarter, sine):
     for r in range(turns.shape[0]):
         for i in range(turns.shape[1]):
-            turns[r, i] = _wave(turns[r, i] + phases[i], half, quarter, sine)
+            turns[r, i] = wave(turns[r, i] + phases[i], half, quarter, sine)
 
 
 @compiled
 def _paired_cosines(turns, out, half, quarter, sine):
     for r in range(turns.shape[0]):
         for i in range(turns.shape[1]):
-            out[r, 2 * i] = _wave(turns[r, i], half, quarter, sine)
-            out[r, 2 * i + 1] = _wave(turns[r, i] - quarter, half, quarter, sine)
+            out[r, 2 * i] = wave(turns[r, i], half, quarter, sine)
+            out[r, 2 * i + 1] = wave(turns[r, i] - quarter, half, quarter, sine)
 
 
 @compiled

@@ -24,13 +24,17 @@ NO_ROWS = "There is no row with a positive weight to read the data's scale from.
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows in random order, their weights, and the range of the columns."""
+    """Rows in random order, their weights, and the range of the columns.
+
+    ``count`` is how many rows there are in all, each as many as its weight says but one at least.
+    """
 
     rows: Rows
     weights: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     complete: bool
+    count: float
 
     @classmethod
     def of(cls, rows: Rows, seed: int, wanted: int = 0) -> Sample:
@@ -70,6 +74,8 @@ class Reservoir:
     _lower: NDArray[np.float64] | None = None
     _upper: NDArray[np.float64] | None = None
     _complete: bool = True
+    _present: int = 0
+    _weight: float = 0.0
 
     def add(self, values, weights: NDArray | None) -> None:
         """Take a block of rows into account; rows of weight 0 do not exist."""
@@ -82,6 +88,8 @@ class Reservoir:
             values, clocks, weights = values[alive], clocks[alive], weights[alive]
         if not len(clocks):
             return
+        self._present += len(weights)
+        self._weight += float(weights.sum())
         clocks = clocks / weights
         lower, upper = _column_range(values)
         self._lower = lower if self._lower is None else np.minimum(lower, self._lower)
@@ -105,6 +113,11 @@ class Reservoir:
             raise ValueError(NO_ROWS)
         return self._lower == self._upper
 
+    @property
+    def count(self) -> float:
+        """How many rows there are: the sum of weights, but one for every row at least."""
+        return max(round(self._weight, 6), float(self._present))
+
     def sample(self, centre, scale, rotation=None) -> Sample:
         """The sample, as rows standardised with ``centre`` and ``scale``, and turned."""
         self._compact()
@@ -116,7 +129,7 @@ class Reservoir:
         if scale is not None:
             lower, upper = lower * scale, upper * scale
         rows = Rows(self._kept[0], centre, scale, np.float64, rotation)
-        return Sample(rows, self._weights, lower, upper, self._complete)
+        return Sample(rows, self._weights, lower, upper, self._complete, self.count)
 
     def _compact(self) -> None:
         if not self._kept:

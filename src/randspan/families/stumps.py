@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from .base import Family, Functions, check_choice
+from .cube import check_interval
 from .randomness import uniforms
 from .rows import Rows
 
@@ -69,7 +70,7 @@ class Stumps(Family):
         elif self.interval is None:
             law = UniformThresholds(sample.lower, sample.upper)
         else:
-            law = UniformThresholds(*_check_interval(self.interval, sample.shape[1]))
+            law = UniformThresholds(*check_interval(self.interval, sample.shape[1]))
         return self.with_values(threshold=law, interval=None)
 
     def sample(self, n_features, n_components, seed):
@@ -172,16 +173,3 @@ class QuantileThresholds(Thresholds):
         for m, (gaps, reached) in enumerate(zip(self.gaps, self.reached, strict=True)):
             F[:, m] = np.append(0.0, reached)[np.searchsorted(gaps, X[:, m], side="right")]
         return F
-
-
-def _check_interval(interval, n_features):
-    try:
-        lower, upper = (np.broadcast_to(np.asarray(e, float), n_features) for e in interval)
-    except (TypeError, ValueError):
-        lower, upper = np.array([np.nan]), np.array([np.nan])
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
-        raise ValueError(
-            f"interval must be (a, b) with a <= b, two numbers or two arrays with one number for "
-            f"each of the {n_features} columns; got {interval!r}."
-        )
-    return lower, upper

@@ -66,7 +66,6 @@ class Trees(Family):
     grows = True
     uses_target = True
     default_alpha = "out_of_bag"
-    default_components = 100
     differentiable = property(lambda self: False)
     sees_scales = property(lambda self: False)
 

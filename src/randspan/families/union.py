@@ -62,8 +62,12 @@ class Union(Family):
         return "out_of_bag" if self.uses_target else "gcv"
 
     @property
-    def default_components(self) -> int | None:  # type: ignore[override]
-        return 100 * len(self.parts) if self.sparse or self.grows else None
+    def on_cube(self) -> bool:  # type: ignore[override]
+        return all(part.on_cube for part in self.parts)
+
+    def default_components(self, n_rows):
+        known = super().default_components(n_rows)
+        return None if known is None else known * len(self.parts)
 
     @property
     def rotation_invariant(self):
@@ -100,6 +104,11 @@ class Union(Family):
 
     def resolve(self, sample, n_components, seed):
         return Union([part.resolve(sample, n_components, seed) for part in self.parts])
+
+    def outside(self, rows):
+        found = [part.outside(rows) for part in self.parts]
+        known = [mask for mask in found if mask is not None]
+        return np.logical_or.reduce(known) if known else None
 
     def sample(self, n_features, n_components, seed):
         drawn = [part.sample(n_features, *own) for part, own in self._shared(n_components, seed)]

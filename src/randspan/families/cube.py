@@ -1,0 +1,65 @@
+"""The unit cube that inputs are mapped to by families that live there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Cube:
+    """x ↦ the box [lower, upper] as [inset, 1 - inset]^d; what lies outside the box is clipped.
+
+    Places are computed in float64 whatever the precision of the rows: they do not depend on it.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    inset: float = 0.0
+
+    def places(self, rows: Rows) -> NDArray[np.float64]:
+        """Every row in the cube; a column without any width is in its middle."""
+        width = self.upper - self.lower
+        shares = (_exact(rows) - self.lower) / np.where(width > 0, width, 1.0)
+        shares = np.where(width > 0, np.clip(shares, 0, 1), 0.5)
+        return self.inset + (1 - 2 * self.inset) * shares
+
+    def outside(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are clipped, rounding errors apart."""
+        x, width = _exact(rows), self.upper - self.lower
+        slack = 1e-6 * np.where(width > 0, width, np.maximum(np.abs(self.lower), 1.0))
+        return np.any((x < self.lower - slack) | (x > self.upper + slack), axis=1)
+
+
+def _exact(rows: Rows) -> NDArray[np.float64]:
+    return Rows(rows.values, rows.centre, rows.scale, np.float64, rows.rotation).dense
+
+
+def check_interval(interval, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(a, b) with a <= b, for every column."""
+    try:
+        lower, upper = (np.broadcast_to(np.asarray(e, float), n_features) for e in interval)
+    except (TypeError, ValueError):
+        lower, upper = np.array([np.nan]), np.array([np.nan])
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
+        raise ValueError(
+            f"interval must be (a, b) with a <= b, two numbers or two arrays with one number for "
+            f"each of the {n_features} columns; got {interval!r}."
+        )
+    return lower, upper
+
+
+def neighbourly(places: NDArray[np.float64]) -> NDArray[np.intp]:
+    """An order in which neighbours in the cube are neighbours: along Morton's curve."""
+    d = places.shape[1]
+    bits = min(max(60 // d, 1), 16)
+    cells = np.minimum(places * 2**bits, 2**bits - 1).astype(np.uint64)
+    code = np.zeros(len(places), dtype=np.uint64)
+    for bit in range(bits - 1, -1, -1):
+        for column in cells.T[: 60 // bits]:
+            code = (code << np.uint64(1)) | ((column >> np.uint64(bit)) & np.uint64(1))
+    return np.argsort(code, kind="stable")

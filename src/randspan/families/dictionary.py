@@ -1,0 +1,315 @@
+"""Any finite basis, scrambled (Maillard and Munos 2009: compressed least squares)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from sklearn.base import BaseEstimator
+
+from .anchors import Anchored
+from .base import Family, Functions, is_count
+from .multiresolution import function_keys
+from .randomness import raw_bits
+from .rows import Rows
+
+# Values of basis functions that are worked on at once: 32 MB.
+AT_ONCE = 2**22
+# Rows that coefficients are computed for at a time, if rows are not too wide.
+ROWS = 2048
+
+
+class Dictionary(Family):
+    """φ(x) = Σ_{i≤F} ξ_i φ_i(x), ξ_i ~ N(0, 1), over any basis φ_1, …, φ_F.
+
+    The kernel is Σ_i φ_i(x) φ_i(y): a factor of φ_i says how large its weight may be. The
+    coefficients are functions of the seed, computed where they are needed: of a basis that comes in
+    blocks, a million functions take no memory.
+
+    Parameters
+    ----------
+    basis : callable, list of callables, transformer or Mercer
+        What it is called with are rows as functions see them (standardised, unless
+        ``standardize=False``), a dense float64 array. Either ``basis(X)`` returns the matrix of all
+        values, dense or sparse, a column for every φ_i; or, if the object has a length F,
+        ``basis(X, start, stop)`` returns those of φ_start, …, φ_{stop - 1}. A list has one function
+        ``f(X)`` for every φ_i; of a fitted scikit-learn transformer ``transform`` is called.
+        ``Mercer()`` is the basis of a kernel's eigenfunctions.
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> X = np.linspace(0, 1, 50).reshape(-1, 1)
+    >>> def cosines(X):  # a thousand of them
+    ...     numbers = np.arange(1, 1001)
+    ...     return np.cos(np.pi * X * numbers) / numbers
+    >>> rs.Dictionary(cosines).draw(X, 8, random_state=0)(X).shape
+    (50, 8)
+    """
+
+    default_alpha = 0.0
+
+    def __init__(self, basis):
+        self.basis = basis
+
+    def default_components(self, n_rows):
+        return ceil(np.sqrt(n_rows))
+
+    def rows_wanted(self, n_components):
+        wanted = getattr(self.basis, "rows_wanted", None)
+        return super().rows_wanted(n_components) if wanted is None else wanted(n_components)
+
+    def resolve(self, sample, n_components, seed):
+        basis = self.basis
+        if isinstance(basis, Basis):
+            return self
+        if hasattr(basis, "resolve"):
+            return self.with_values(basis=basis.resolve(sample, n_components, seed))
+        if callable(basis) and hasattr(basis, "__len__"):
+            return self.with_values(basis=Blocks(basis, len(basis)))
+        if isinstance(basis, Sequence) and len(basis) and all(map(callable, basis)):
+            return self.with_values(basis=Listed(list(basis), len(basis)))
+        call = getattr(basis, "transform", basis)
+        if not callable(call) or isinstance(basis, type):
+            raise ValueError(
+                "basis must be a callable, a list of callables, a fitted transformer or "
+                f"rs.Mercer(); got {basis!r}."
+            )
+        first = _checked(call(sample.rows[:1].dense), 1, None, basis)
+        return self.with_values(basis=Whole(call, first.shape[1]))
+
+    def sample(self, n_features, n_components, seed):
+        return DictionaryFunctions(self, n_features, n_components, seed)
+
+    def closed_form(self, X, Y):
+        left, right = X.dense.astype(np.float64), Y.dense.astype(np.float64)
+        total = np.zeros((len(left), len(right)))
+        for columns in self.basis.blocks(max(len(left), len(right))):
+            a, b = (self.basis.checked(x, columns) for x in (left, right))
+            products = a @ b.T
+            total += products.toarray() if sparse.issparse(products) else products
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryFunctions(Functions):
+    """Σ_i ξ_i φ_i(x) for drawn ξ that are functions of the seed."""
+
+    seed: int
+
+    @cached_property
+    def _function_keys(self) -> NDArray[np.uint64]:
+        return function_keys(self.seed, self.n_components)
+
+    def _node_keys(self, numbers: NDArray) -> NDArray[np.uint64]:
+        from .scrambling import chained
+
+        numbers = np.ascontiguousarray(numbers, dtype=np.int64)
+        first = raw_bits(self.seed, "basis", 1)[0]
+        return chained(first, np.arange(len(numbers) + 1), numbers)
+
+    def coefficients(self, numbers) -> NDArray[np.float64]:
+        """ξ of some basis functions, by their numbers: a row each, in every drawn function."""
+        from . import scrambling
+
+        out = np.empty((len(numbers), self.n_components))
+        scrambling.coefficients(self._node_keys(numbers), self._function_keys, out)
+        return out
+
+    def evaluate(self, rows: Rows) -> NDArray:
+        basis: Basis = self.family.basis
+        out = np.empty((len(rows), self.n_components), dtype=rows.dtype)
+        step = int(np.clip(AT_ONCE // len(basis), 1, ROWS)) if basis.whole else ROWS
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            out[start : start + step] = self._values(basis, some)
+        return out
+
+    def _values(self, basis: Basis, rows: Rows) -> NDArray[np.float64]:
+        from .scrambling import add_products
+
+        X = Rows(rows.values, rows.centre, rows.scale, np.float64, rows.rotation).dense
+        total = np.zeros((len(X), self.n_components))
+        for columns in basis.blocks(len(X)):
+            values = basis.checked(X, columns)
+            if sparse.issparse(values):
+                met = np.unique(values.indices)
+                total += values[:, met] @ self.coefficients(columns.start + met)
+            else:
+                numbers = np.arange(columns.start, columns.stop)
+                every = np.broadcast_to(np.arange(len(numbers), dtype=np.int32), values.shape)
+                nodes = self._node_keys(numbers)
+                add_products(values, every, nodes, self._function_keys, total)
+        return total
+
+
+# -- bases ---------------------------------------------------------------------------------------
+
+
+class Basis(ABC):
+    """F functions, evaluated block by block: what `Dictionary.resolve` makes of a basis."""
+
+    #: whether a block costs as much as all of them
+    whole = False
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        """Slices of the numbers of functions."""
+        step = len(self) if self.whole else max(16, AT_ONCE // max(n_rows, 1))
+        return (slice(s, min(s + step, len(self))) for s in range(0, len(self), step))
+
+    @abstractmethod
+    def values(self, X: NDArray, columns: slice) -> Any:
+        """The values of some functions, a column each."""
+
+    def checked(self, X: NDArray, columns: slice) -> Any:
+        width = columns.stop - columns.start
+        return _checked(self.values(X, columns), len(X), width, self)
+
+
+@dataclass(frozen=True)
+class Whole(Basis):
+    """All values at once."""
+
+    call: Callable
+    count: int
+    whole = True
+
+    def values(self, X, columns):
+        return self.call(X)
+
+
+@dataclass(frozen=True)
+class Blocks(Basis):
+    """Values of functions start, …, stop - 1."""
+
+    call: Callable
+    count: int
+
+    def values(self, X, columns):
+        return self.call(X, columns.start, columns.stop)
+
+
+@dataclass(frozen=True)
+class Listed(Basis):
+    """One callable for every function."""
+
+    calls: list[Callable]
+    count: int
+
+    def values(self, X, columns):
+        values = [np.asarray(call(X)) for call in self.calls[columns]]
+        for number, value in enumerate(values, columns.start):
+            if value.size != len(X):
+                raise ValueError(
+                    f"Function {number} of the basis, {self.calls[number]!r}, returned an array of "
+                    f"shape {value.shape} for {len(X)} rows."
+                )
+        return np.column_stack([value.reshape(len(X)) for value in values])
+
+
+def _checked(values, n_rows: int, width: int | None, basis) -> Any:
+    """A float64 matrix with a row for every row, dense or in compressed rows."""
+    if sparse.issparse(values):
+        values = sparse.csr_array(values, dtype=np.float64)
+        values.sum_duplicates()
+        finite = np.isfinite(values.data).all()
+    else:
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        finite = np.isfinite(values).all()
+    if values.ndim != 2 or len(values.shape) != 2 or values.shape[0] != n_rows:
+        raise ValueError(
+            f"The basis {basis!r} returned an array of shape {values.shape} for {n_rows} row(s); "
+            "it must return a row for every row and a column for every function."
+        )
+    if values.shape[1] != (width or max(values.shape[1], 1)):
+        raise ValueError(
+            f"The basis {basis!r} returned {values.shape[1]} column(s) where {width or 'some'} "
+            "were expected."
+        )
+    if not finite:
+        raise ValueError(f"The basis {basis!r} returned NaN or infinity.")
+    return values
+
+
+class Mercer(Anchored, BaseEstimator):
+    """φ_i(x) = √λ_i e_i(x) = k(x, Z) u_i/√μ_i: eigenfunctions of a kernel, for `Dictionary`.
+
+    u_i and μ_i = m·λ_i are eigenvectors and eigenvalues of the kernel matrix of m anchors Z. Then
+    Σ_i φ_i(x) φ_i(y) is the kernel itself between anchors, and Nyström's approximation elsewhere:
+    what `Dictionary` makes of it are Gaussian processes with that covariance.
+
+    Parameters
+    ----------
+    kernel, gamma, kernel_params
+        As for `KernelExpansions`.
+    anchors : int, "rpcholesky" or array of shape (m, n_features), default=500
+        Rows at random, pivots (as many as there are functions), or rows as functions see them.
+    rank : int or None, default=None
+        How many eigenfunctions, those of the largest eigenvalues; all that are not rounding errors
+        if None.
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> family = rs.Dictionary(rs.Mercer("laplacian", anchors=100))
+    >>> family.draw(X, 20, random_state=0)(X).shape
+    (300, 20)
+    """
+
+    def __init__(self, kernel="rbf", gamma=None, anchors=500, rank=None, kernel_params=None):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.anchors = anchors
+        self.rank = rank
+        self.kernel_params = kernel_params
+
+    @property
+    def kernel_name(self):
+        return self.kernel
+
+    def rows_wanted(self, n_components):
+        return int(self.anchors) if is_count(self.anchors) else 0
+
+    def resolve(self, sample, n_components: int, seed: int) -> Eigenfunctions:
+        """The eigenfunctions, on anchors chosen from a sample of rows."""
+        if self.rank is not None and not is_count(self.rank):
+            raise ValueError(f"rank must be None or a positive whole number, got {self.rank!r}.")
+        known = self.resolved_kernel(sample, n_components, seed)
+        law = Mercer(**known, anchors=self.anchors, kernel_params=self.kernel_params)
+        anchors = law.chosen(sample, n_components, seed, n_components)
+        values, vectors = linalg.eigh(law.values(Rows(anchors), anchors))
+        values, vectors = values[::-1], vectors[:, ::-1].copy()
+        kept = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+        kept[len(values) if self.rank is None else int(self.rank) :] = False
+        if not kept.any():
+            raise ValueError(f"The kernel {known['kernel']!r} is 0 between all anchors.")
+        # Of two opposite eigenvectors, the one whose largest entry is positive.
+        largest = np.abs(vectors).argmax(axis=0)
+        vectors *= np.sign(vectors[largest, np.arange(len(largest))])
+        law.anchors = anchors
+        return Eigenfunctions(law, vectors[:, kept] / np.sqrt(values[kept]), int(kept.sum()))
+
+
+@dataclass(frozen=True)
+class Eigenfunctions(Basis):
+    """k(x, Z) u_i/√μ_i."""
+
+    law: Mercer
+    weights: NDArray[np.float64]
+    count: int
+    whole = True
+
+    def values(self, X, columns):
+        return self.law.values(Rows(X), self.law.anchors) @ self.weights

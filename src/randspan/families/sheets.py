@@ -1,0 +1,207 @@
+"""Brownian sheets and integrated ones (Maillard and Munos 2010)."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb, factorial
+
+import numpy as np
+from numpy.polynomial import Legendre, Polynomial
+from numpy.typing import NDArray
+
+from .base import check_choice
+from .multiresolution import (
+    Ladder,
+    Multiresolution,
+    Rung,
+    rung_kernels,
+    sparse_kernel,
+    sparse_products,
+    sparse_terms,
+    tensor_kernel,
+    tensor_products,
+    tensor_terms,
+)
+
+
+class BrownianSheets(Multiresolution):
+    """φ(x) = Π over coordinates of Brownian motions, as one Gaussian field on the unit cube.
+
+    Its covariance is Π_m (1 + min(x_m, y_m)), without the 1 if not ``constant``. Brownian motion
+    is Σ ξ_i φ_i over the Schauder functions: x, and hats 2^{-j/2} Λ(2^j x - l) with
+    Λ(x) = min(x, 1 - x), for scales j ≥ 0 and places 0 ≤ l < 2^j. Sheets have their products.
+
+    Integrated q times the covariance is, per coordinate,
+    Σ_{i≤q} (xy)^i/i!² + ∫ (x - u)₊^q (y - u)₊^q du/q!². The basis is that of integrated Alpert
+    multiwavelets, which like the hats vanish outside their cell.
+
+    Parameters
+    ----------
+    order : {0, 1, 2}, default=0
+        q, how many times motions are integrated: 1 is for functions with one more derivative.
+    constant : bool, default=True
+        Whether every coordinate has the constant, and the polynomials up to the order: without
+        them functions vanish, with q derivatives, where a coordinate is 0.
+    depth : "auto", int or np.inf, default="auto"
+        How many scales of hats a coordinate has on the tensor grid, log₂(n)/d for n rows of d
+        columns; on the sparse grid the largest sum of levels, at most log₂ n and less where a row
+        would meet more than 4,096 products. ``np.inf`` is for the kernel alone.
+    grid : {"tensor", "sparse"}, default="tensor"
+        All products of levels, or those whose levels sum to ``depth`` at most: the level of the
+        constant is 0, of x 1, of the hats at scale j it is j + 2 (one less each without the
+        constant). The tensor grid has (depth + 2)^d products in a row, and is for few columns.
+    interval : (a, b) or None, default=None
+        What is mapped to the cube, two numbers or two arrays with one number a column, in the units
+        that functions see (of standardised columns, unless ``standardize=False``). None takes the
+        range of every column with 5 % more on both sides. Values outside are clipped.
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> X = np.array([[0.25], [0.5], [1.0]])
+    >>> rs.BrownianSheets(constant=False, interval=(0, 1), depth=np.inf).kernel(X)
+    array([[0.25, 0.25, 0.25],
+           [0.25, 0.5 , 0.5 ],
+           [0.25, 0.5 , 1.  ]])
+    """
+
+    margin = 0.05
+
+    def __init__(self, order=0, constant=True, depth="auto", grid="tensor", interval=None):
+        self.order = order
+        self.constant = constant
+        self.depth = depth
+        self.grid = grid
+        self.interval = interval
+
+    @property
+    def differentiable(self) -> bool:
+        return self.order > 0
+
+    def resolve(self, sample, n_components, seed):
+        if isinstance(self.order, bool) or self.order not in (0, 1, 2):
+            raise ValueError(f"order must be 0, 1 or 2, got {self.order!r}.")
+        check_choice("grid", self.grid, ("tensor", "sparse"))
+        return self.resolve_cube(sample).resolve_depth(sample)
+
+    def ladders(self, n_features):
+        return [self._ladder(int(self.depth))] * n_features
+
+    def _ladder(self, depth: int) -> Motions:
+        hats = depth if self.grid == "tensor" else depth - bool(self.constant)
+        return Motions(self.order, bool(self.constant), hats)
+
+    def terms(self, ladders):
+        return (tensor_terms if self.grid == "tensor" else sparse_terms)(ladders)
+
+    def products(self, n_features, depth):
+        count = tensor_products if self.grid == "tensor" else sparse_products
+        return count(self._ladder(depth).widths, n_features)
+
+    def closed_form_of(self, x, y):
+        if self.depth == np.inf:
+            total = np.ones((len(x), len(y)))
+            for left, right in zip(x.T, y.T, strict=True):
+                total *= covariance(left[:, None], right, self.order, self.constant)
+            return total
+        ladder = self._ladder(int(self.depth))
+        kernels = (rung_kernels(ladder, a, b) for a, b in zip(x.T, y.T, strict=True))
+        return (tensor_kernel if self.grid == "tensor" else sparse_kernel)(kernels)
+
+
+def covariance(x, y, order: int, constant: bool):
+    """Σ_{i≤q} (xy)^i/i!² + ∫ (x - u)₊^q (y - u)₊^q du/q!², one coordinate."""
+    least, gap = np.minimum(x, y), np.abs(x - y)
+    # With v = min - u: ∫ v^q (v + gap)^q dv, by the binomial theorem.
+    total = 0.0
+    for i in range(order + 1):
+        power = order + i + 1
+        total = total + comb(order, i) * gap ** (order - i) * least**power / power
+    total = total / factorial(order) ** 2
+    if constant:
+        total = total + sum((x * y) ** i / factorial(i) ** 2 for i in range(order + 1))
+    return total
+
+
+class Motions(Ladder):
+    """Schauder functions, integrated ``order`` times.
+
+    Rungs are the constant (if there is one), polynomials on the whole interval, and from then on
+    order + 1 functions on every cell of scale j = 0, 1, ….
+    """
+
+    def __init__(self, order: int, constant: bool, scales: int):
+        self.order, self.constant, self.scales = order, constant, scales
+        self.widths = [1] * constant + [len(_polynomials(order, constant))] + [order + 1] * scales
+
+    def rungs(self, places):
+        n, q = len(places), self.order
+        found = [Rung(np.zeros((n, 1), np.int64), np.ones((n, 1)))] * self.constant
+        whole = _polynomials(q, self.constant)
+        values = np.column_stack([polynomial(places) for polynomial in whole])
+        found.append(Rung(np.tile(np.arange(len(whole)), (n, 1)), values))
+        numbers = np.arange(q + 1)
+        for j in range(self.scales):
+            scaled = places * 2.0**j
+            cells = np.minimum(np.floor(scaled), 2.0**j - 1)
+            values = 2.0 ** (-j * (q + 0.5)) * _hats(scaled - cells, q)
+            nodes = cells.astype(np.int64)[:, None] * (q + 1) + numbers
+            found.append(Rung(nodes, values))
+        return found
+
+
+def _hats(x: NDArray, order: int) -> NDArray[np.float64]:
+    """The functions of the cell [0, 1] at x in it, a column each."""
+    if order == 0:
+        return np.minimum(x, 1 - x)[:, None]
+    halves = _integrated_multiwavelets(order)
+    right = x >= 0.5
+    return np.column_stack([np.where(right, b(x), a(x)) for a, b in halves])
+
+
+@cache
+def _polynomials(order: int, constant: bool) -> list[Polynomial]:
+    """x^i/i! (i = 1, …, q) if there are constants, and q + 1 integrals of Legendre polynomials."""
+    powers = [Polynomial([0.0] * i + [1 / factorial(i)]) for i in range(1, order + 1)]
+    integrals = [_legendre(i, 0, 1).integ(order + 1, lbnd=0) for i in range(order + 1)]
+    return powers * constant + integrals
+
+
+@cache
+def _integrated_multiwavelets(order: int) -> list[tuple[Polynomial, Polynomial]]:
+    """∫ (x - u)₊^q/q! ψ_i(u) du on both halves of [0, 1], ψ_i Alpert's multiwavelets.
+
+    The ψ_i are orthonormal polynomials of degree q on each half, orthogonal to all polynomials of
+    degree q on the whole; that is why what is integrated q + 1 times is 0 again from 1 on.
+    """
+    count = order + 1
+    halves = [[_legendre(i, a, a + 0.5) for i in range(count)] for a in (0.0, 0.5)]
+    moments = np.array(
+        [
+            [_integral(p * Polynomial([0.0] * m + [1.0]), a) for m in range(count)]
+            for a, half in zip((0.0, 0.5), halves, strict=True)
+            for p in half
+        ]
+    )
+    free = np.linalg.qr(moments, mode="complete")[0][:, count:].T
+    found = []
+    for row in free:
+        row = row * np.sign(row[np.argmax(np.abs(row) > 1e-9)])
+        left = sum((c * p for c, p in zip(row[:count], halves[0], strict=True)), Polynomial([0.0]))
+        right = sum((c * p for c, p in zip(row[count:], halves[1], strict=True)), Polynomial([0.0]))
+        for _ in range(count):
+            left = left.integ(lbnd=0)
+            right = right.integ(lbnd=0.5, k=left(0.5))
+        found.append((left, right))
+    return found
+
+
+def _legendre(degree: int, a: float, b: float) -> Polynomial:
+    """The orthonormal Legendre polynomial on [a, b], in powers of x."""
+    basis = Legendre.basis(degree, domain=[a, b]).convert(kind=Polynomial, domain=[-1, 1])
+    return np.sqrt((2 * degree + 1) / (b - a)) * basis
+
+
+def _integral(polynomial: Polynomial, a: float) -> float:
+    """∫ over [a, a + 1/2]."""
+    return float(polynomial.integ(lbnd=a)(a + 0.5))
