@@ -1,0 +1,186 @@
+"""Scrambled dictionaries: any finite basis, and a kernel's eigenfunctions."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
+
+import randspan as rs
+from table import cosines
+from test_kernels import agrees, upper
+
+
+class Blocks:
+    """cos(πix)/i in blocks, as many as one likes."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __call__(self, X, start, stop):
+        numbers = np.arange(start + 1, stop + 1)
+        return np.cos(np.pi * X[:, :1] * numbers) / numbers
+
+
+def whole(X):
+    return Blocks(50)(X, 0, 50)
+
+
+def as_sparse(X):
+    values = whole(X)
+    return sparse.csr_array(np.where(np.abs(values) > 0.05, values, 0))
+
+
+FORMS = {
+    "callable": (whole, whole),
+    "blocks": (Blocks(50), whole),
+    "list": ([lambda X, i=i: np.cos(np.pi * X[:, 0] * i) / i for i in range(1, 51)], whole),
+    "sparse": (as_sparse, lambda X: as_sparse(X).toarray()),
+    "drawn functions": (rs.Fourier(gamma=1.0).draw(np.zeros((2, 2)), 30, 0),) * 2,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_are_the_basis_times_the_coefficients(form, rng):
+    basis, values = FORMS[form]
+    X = rng.uniform(size=(40, 2))
+    functions = rs.Dictionary(basis).draw(X, 37, 0)
+    phi = values(X)
+    xi = functions.coefficients(np.arange(phi.shape[1]))
+    np.testing.assert_allclose(functions(X), phi @ xi, atol=1e-12)
+    np.testing.assert_allclose(functions.kernel(X, X[:5]), phi @ phi[:5].T, atol=1e-12)
+    if form != "drawn functions":  # whose own product is BLAS's
+        assert np.array_equal(functions(X[7:8]), functions(X)[7:8])
+    assert functions(X.astype(np.float32)).dtype == np.float32
+
+
+def test_transformers_are_bases(rng):
+    X = rng.normal(size=(80, 2))
+    for transformer in (PolynomialFeatures(4), SplineTransformer(8, sparse_output=True)):
+        transformer.fit(X)
+        functions = rs.Dictionary(transformer).draw(X, 20, 0)
+        phi = transformer.transform(X)
+        xi = functions.coefficients(np.arange(phi.shape[1]))
+        np.testing.assert_allclose(functions(X), phi @ xi, atol=1e-10)
+
+
+def test_blocks_do_not_change_values_and_a_draw_is_nested(rng):
+    X = rng.uniform(size=(3000, 1))
+    one = rs.Dictionary(Blocks(5000)).draw(X, 10, 3)
+    # As many rows as there are make many blocks, one row makes one.
+    np.testing.assert_allclose(one(X)[:3], one(X[:3]), atol=1e-12)
+    more = rs.Dictionary(Blocks(5000)).draw(X, 50, 3)
+    assert np.array_equal(more(X[:20])[:, :10], one(X[:20]))
+    again = pickle.loads(pickle.dumps(one))
+    assert np.array_equal(again(X[:20]), one(X[:20]))
+
+
+def test_scrambled_functions_have_the_kernel_of_the_basis():
+    X = np.random.default_rng(0).uniform(size=(6, 1))
+    family = rs.Dictionary(Blocks(200))
+    values = []
+    for seed in range(100):
+        Z = family.draw(X, 4000, seed)(X)
+        values.append(upper(Z @ Z.T / 4000))
+    expected = upper(family.kernel(X))
+    assert agrees(np.array(values), expected, 0.006)
+    assert not agrees(np.array(values), 1.1 * expected, 0.006)
+
+
+def test_a_million_functions_take_little_memory(rng):
+    X = rng.uniform(size=(20, 1))
+    functions = rs.Dictionary(Blocks(1_000_000)).draw(X, 5, 0)
+    functions(X[:1])  # compiled before it is measured
+    tracemalloc.start()
+    Z = functions(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert Z.shape == (20, 5)
+    assert peak < 250e6  # of 160 MB for the values alone, 40 MB for coefficients
+
+
+def test_a_dictionary_fits_and_streams(rng):
+    X = rng.uniform(-1, 1, size=(900, 2))
+    y = np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1])
+    model = rs.SpanRegressor(rs.Dictionary(PolynomialFeatures(7).fit(X)), 30, random_state=0)
+    model.fit(X, y)
+    assert model.alpha_ == 0
+    assert model.score(X, y) > 0.8
+    stream = rs.SpanRegressor(model.family, 30, frame=model.frame_)
+    stream.partial_fit(X[:400], y[:400]).partial_fit(X[400:], y[400:])
+    np.testing.assert_allclose(stream.predict(X), model.predict(X), atol=1e-6)
+    auto = rs.SpanRegressor(rs.Dictionary(cosines), random_state=0).fit(X, y)
+    assert auto.n_components_ == 30
+
+
+# -- Mercer --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", rs.BrownianSheets(depth=np.inf)])
+def test_eigenfunctions_give_the_kernel_back_between_anchors(kernel, rng):
+    X = rng.normal(size=(60, 2))
+    family = rs.Dictionary(rs.Mercer(kernel, anchors=X))
+    if isinstance(kernel, str):
+        exact = {"rbf": rbf_kernel, "laplacian": laplacian_kernel}[kernel](X, gamma=0.5)
+    else:
+        exact = kernel.kernel(X)
+    np.testing.assert_allclose(family.kernel(X), exact, atol=1e-8)
+
+
+def test_eigenfunctions_are_orthogonal_with_eigenvalues_as_squared_lengths(rng):
+    X = rng.normal(size=(100, 2))
+    basis = rs.Dictionary(rs.Mercer("rbf", 0.5, anchors=X)).draw(X, 1, 0).family.basis
+    phi = basis.checked(X, slice(0, len(basis)))
+    squares = phi.T @ phi / len(X)
+    np.testing.assert_allclose(squares, np.diag(np.diag(squares)), atol=1e-9)
+    values = np.sort(np.linalg.eigvalsh(rbf_kernel(X, gamma=0.5)))[::-1] / len(X)
+    np.testing.assert_allclose(np.diag(squares)[:20], values[:20], rtol=1e-6)
+
+
+def test_mercer_beyond_its_anchors_is_nystroem(rng):
+    X, Z = rng.normal(size=(80, 2)), rng.normal(size=(25, 2))
+    found = rs.Dictionary(rs.Mercer("rbf", 0.7, anchors=Z)).kernel(X)
+    left = rbf_kernel(X, Z, gamma=0.7)
+    expected = left @ np.linalg.solve(rbf_kernel(Z, gamma=0.7), left.T)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    few = rs.Dictionary(rs.Mercer("rbf", 0.7, anchors=Z, rank=3)).draw(X, 4, 0)
+    assert len(few.family.basis) == 3
+    for anchors in (40, "rpcholesky"):
+        assert rs.Dictionary(rs.Mercer(anchors=anchors)).draw(X, 4, 0)(X).shape == (80, 4)
+    nested = clone(rs.Dictionary(rs.Mercer())).set_params(basis__rank=5)
+    assert len(nested.draw(X, 4, 0).family.basis) == 5
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("basis", "message"),
+    [
+        (3, "basis must be a callable"),
+        ([], "basis must be a callable"),
+        ([np.sin, 2], "basis must be a callable"),
+        (PolynomialFeatures, "basis must be a callable"),
+        (lambda X: X[:, 0], "a row for every row"),
+        (lambda X: X[:, :0], "0 column"),
+        (lambda X: np.log(X - 2.0), "NaN or infinity"),
+        (lambda X: X[:1], "shape"),
+        (lambda X: np.ones((len(X), len(X))), "1 were expected"),
+        ([lambda X: X], "Function 0 of the basis"),
+        (rs.Mercer("unknown"), "kernel must be one of"),
+        (rs.Mercer(rank=0), "rank must be"),
+        (rs.Mercer(anchors=0), "anchors must be"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_a_bad_basis_is_refused(basis, message, rng):
+    X = rng.uniform(size=(20, 2))
+    with pytest.raises(ValueError, match=message):
+        rs.Dictionary(basis).draw(X, 3, 0)(X)

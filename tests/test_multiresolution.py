@@ -1,0 +1,679 @@
+"""Brownian sheets and scrambled wavelets: their law, their values, and what they refuse."""
+
+import pickle
+import subprocess
+import sys
+import warnings
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+import randspan as rs
+from randspan.families import cascade
+from randspan.families.multiresolution import sparse_products, sparse_terms
+from randspan.families.sheets import Motions, covariance
+from test_kernels import agrees, upper
+
+UNIT = (0.0, 1.0)
+
+
+def drawn(family, d, k, seed=0, X=None):
+    """Functions of a family that reads nothing from X but, where it is asked to, its length."""
+    X = np.array([[0.0] * d, [1.0] * d]) if X is None else X
+    return family.draw(X, k, seed)
+
+
+# -- the coefficients ----------------------------------------------------------------------------
+
+
+def coefficients(k, nodes=2000, seed=0, rung=13):
+    functions = drawn(rs.BrownianSheets(depth=20, interval=UNIT), 1, k, seed)
+    return functions.coefficients([rung], np.arange(nodes)[:, None])
+
+
+def test_coefficients_are_standard_normal():
+    xi = coefficients(400).ravel()  # 800,000 of them
+    n = len(xi)
+    for power, (mean, variance) in {1: (0, 1), 2: (1, 2), 3: (0, 15), 4: (3, 96)}.items():
+        assert abs((xi**power).mean() - mean) < 4.5 * np.sqrt(variance / n), power
+    assert stats.kstest(xi, "norm").pvalue > 1e-4
+    # The tails: as many beyond 4 as a normal law has.
+    beyond = 2 * stats.norm.sf(4) * n
+    assert abs((np.abs(xi) > 4).sum() - beyond) < 5 * np.sqrt(beyond)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_function_and_every_node_is_normal(seed):
+    xi = coefficients(300, 1500, seed)
+    for axis in (0, 1):
+        p = [stats.kstest(line, "norm").pvalue for line in np.moveaxis(xi, axis, 0)]
+        assert stats.kstest(p, "uniform").pvalue > 1e-4
+        squares = (xi**2).sum(axis=axis)
+        chances = stats.chi2.cdf(squares, xi.shape[axis])
+        assert stats.kstest(chances, "uniform").pvalue > 1e-4
+
+
+def test_nodes_functions_and_seeds_are_uncorrelated():
+    xi = coefficients(257, 1000)
+    others = {
+        "functions": (xi[:, :-1], xi[:, 1:]),
+        "the two that share a radius": (xi[:, :16], xi[:, 16:32]),
+        "nodes": (xi[:-1], xi[1:]),
+        "distant nodes": (xi[:-512], xi[512:]),
+        "rungs": (xi, coefficients(257, 1000, rung=14)),
+        "seeds": (xi, coefficients(257, 1000, seed=1)),
+    }
+    for name, (a, b) in others.items():
+        for left, right in ((a, b), (a**2 - 1, b**2 - 1), (a, b**2 - 1), (a**2 - 1, b)):
+            scale = np.sqrt((left**2).mean() * (right**2).mean() / left.size)
+            assert abs((left * right).mean()) < 4.5 * scale, name
+
+
+def test_whole_matrices_of_coefficients_have_the_spectrum_of_noise():
+    # Eigenvalues of a Wishart matrix lie within the law of Marchenko and Pastur.
+    for shape in ((200, 4000), (4000, 200)):
+        xi = coefficients(shape[1], shape[0])
+        values = np.linalg.svd(xi, compute_uv=False) ** 2 / max(shape)
+        edge = (1 + np.sqrt(200 / 4000)) ** 2, (1 - np.sqrt(200 / 4000)) ** 2
+        assert values.max() < edge[0] * 1.04
+        assert values.min() > edge[1] * 0.96
+
+
+# -- the functions are Σ ξ φ ---------------------------------------------------------------------
+
+
+def hat(x, j, place):
+    y = 2.0**j * x - place
+    return np.where((y >= 0) & (y <= 1), 2.0 ** (-j / 2) * np.minimum(y, 1 - y), 0.0)
+
+
+def schauder(x, depth, constant=True):
+    """All functions of one coordinate as (rung, node, values)."""
+    found = [(0, 0, np.ones(len(x)))] if constant else []
+    found.append((int(constant), 0, x))
+    for j in range(depth):
+        found += [(j + 1 + constant, place, hat(x, j, place)) for place in range(2**j)]
+    return found
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("grid", ["tensor", "sparse"])
+def test_sheets_are_sums_over_products_of_hats(constant, grid, rng):
+    X = rng.uniform(size=(30, 2))
+    depth = 3
+    family = rs.BrownianSheets(constant=constant, depth=depth, grid=grid, interval=UNIT)
+    functions = drawn(family, 2, 40)
+    scales = depth if grid == "tensor" else depth - constant
+    total, kernel = np.zeros((30, 40)), np.zeros((30, 30))
+    for a, b in product(*(schauder(column, scales, constant) for column in X.T)):
+        if grid == "tensor" or a[0] + b[0] <= depth:
+            phi = a[2] * b[2]
+            total += phi[:, None] * functions.coefficients([a[0], b[0]], [[a[1], b[1]]])
+            kernel += np.outer(phi, phi)
+    np.testing.assert_allclose(functions(X), total, atol=1e-12)
+    np.testing.assert_allclose(functions.kernel(X), kernel, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_a_sparse_grid_has_all_levels_up_to_a_sum(d, depth):
+    ladders = [Motions(0, True, depth - 1)] * d
+    terms = {term.rungs for term in sparse_terms(ladders)}
+    assert len(terms) == comb(depth + d, d) == sparse_products(ladders[0].widths, d)
+    assert max(sum(rung for _, rung in term) for term in terms) == depth
+
+
+def test_oracle_weights_have_the_variance_of_the_papers_lemma(rng):
+    """g = Σ_p β_p W_p with β = Aα/P: mean f, variance (f² + ‖α‖² Σφ²)/P at every point."""
+    x = np.array([0.11, 0.3, 0.62, 0.97])
+    P, runs, scales = 20, 4000, 3
+    basis = schauder(x, scales)
+    alpha = rng.normal(size=len(basis))
+    phi = np.array([values for *_, values in basis])
+    f = alpha @ phi
+    family = rs.BrownianSheets(depth=scales, interval=UNIT)
+    values = np.empty((runs, len(x)))
+    for seed in range(runs):
+        functions = drawn(family, 1, P, seed)
+        xi = np.vstack([functions.coefficients([rung], [[node]]) for rung, node, _ in basis])
+        values[seed] = functions(x[:, None]) @ (xi.T @ alpha) / P
+    variance = (f**2 + alpha @ alpha * (phi**2).sum(axis=0)) / P
+    assert (np.abs(values.mean(axis=0) - f) < 4.5 * np.sqrt(variance / runs)).all()
+    # A product of normals has a fourth moment of at most 9 times the squared variance.
+    assert (np.abs(values.var(axis=0) / variance - 1) < 4.5 * np.sqrt(9 / runs)).all()
+
+
+# -- covariance ----------------------------------------------------------------------------------
+
+
+def estimate(family, X, k=4000, draws=100):
+    found = []
+    for seed in range(draws):
+        Z = drawn(family, X.shape[1], k, seed)(X)
+        found.append(upper(Z @ Z.T / k))
+    return np.array(found)
+
+
+def limit(X, order, constant):
+    total = np.ones((len(X), len(X)))
+    for x in X.T:
+        least, most = np.minimum.outer(x, x), np.maximum.outer(x, x)
+        one = least if order == 0 else least**2 * (3 * most - least) / 6
+        total *= one + constant * sum(np.outer(x, x) ** i for i in range(order + 1))
+    return total
+
+
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("order", [0, 1])
+def test_sheets_have_the_covariance_of_brownian_motions(order, constant, d):
+    X = np.random.default_rng(d).uniform(size=(6, d))
+    family = rs.BrownianSheets(order, constant, depth=13 // d, interval=UNIT)
+    expected = limit(X, order, constant)
+    exact = rs.BrownianSheets(order, constant, depth=np.inf, interval=UNIT).kernel(X)
+    np.testing.assert_allclose(exact, expected, rtol=1e-12)
+    values, size = estimate(family, X), expected.max()
+    assert agrees(values / size, upper(family.kernel(X)) / size)
+    if d == 1:  # deep enough for the limit
+        assert agrees(values / size, upper(expected) / size)
+    assert not agrees(values / size, 1.1 * upper(expected) / size)
+
+
+def test_the_test_sees_a_missing_hat():
+    """The paper's text starts hats at scale 1: that covariance is not min(s, t)."""
+    X = np.random.default_rng(0).uniform(size=(6, 1))
+    values = estimate(rs.BrownianSheets(constant=False, depth=13, interval=UNIT), X)
+    first = hat(X[:, 0], 0, 0)
+    assert agrees(values, upper(np.minimum(X, X.T)))
+    assert not agrees(values, upper(np.minimum(X, X.T) - np.outer(first, first)))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_truncation_falls_by_the_order_with_every_scale(order, rng):
+    x = rng.uniform(size=300)
+    exact = covariance(x, x, order, True)
+    errors = []
+    for scales in range(1, 7):
+        rungs = Motions(order, True, scales).rungs(x)
+        known = sum((rung.values**2).sum(axis=1) for rung in rungs)
+        assert (known < exact + 1e-12).all()
+        errors.append((exact - known).max())
+    steps = np.diff(np.log2(errors[: 5 if order < 2 else 4]))
+    np.testing.assert_allclose(steps, -(2 * order + 1), atol=0.35)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_integrated_functions_vanish_outside_their_cell_and_are_smooth(order):
+    x = np.linspace(0, 1, 2**12 + 1)
+    values = Motions(order, True, 1).rungs(x)[2].values
+    assert np.abs(values[[0, -1]]).max() < 1e-12
+    slopes = np.gradient(values, x, axis=0)
+    assert np.abs(slopes[[0, -1]]).max() < 5e-3 * np.abs(slopes).max()
+    assert np.abs(np.diff(slopes, axis=0)).max() < 0.02 * np.abs(slopes).max()
+
+
+WAVELETS = {
+    "one column": (1, rs.ScrambledWavelets("db2", 0.8, depth=4)),
+    "two columns": (2, rs.ScrambledWavelets("db4", 1.25, depth=4)),
+    "three columns": (3, rs.ScrambledWavelets("db4", 1.6, depth=2)),
+    "symlets": (1, rs.ScrambledWavelets("sym5", 1.0, depth=5)),
+    "tensor": (2, rs.ScrambledWavelets("db3", [0.7, 1.2], depth=3, grid="tensor")),
+    "sparse": (4, rs.ScrambledWavelets("db3", 1.0, depth=4, grid="sparse")),
+}
+
+
+def periodic(name, x, j, place, wavelet):
+    """A periodised function at x, summed over what PyWavelets' own filter refines to."""
+    low, high, start = cascade.filters(name)
+    total = np.zeros(len(x))
+    for shift in range(-40, 41):
+        y = 2.0**j * (x + shift) - place
+        inside = (y >= 0) & (y < len(start))
+        if inside.any():
+            whole = np.floor(y[inside]).astype(int)
+            # Exact at dyadic points, which is what the caller has.
+            values = dyadic(name, y[inside] - whole, wavelet)[np.arange(inside.sum()), whole]
+            total[inside] += values
+    return 2.0 ** (j / 2) * total
+
+
+def dyadic(name, y, wavelet):
+    """φ(y + i) or ψ(y + i) at dyadic y, by the two-scale relation and recursion down to integers."""
+    low, high, start = cascade.filters(name)
+    width = len(start)
+
+    def phi(points):
+        points = np.asarray(points)
+        values = np.zeros(points.shape)
+        inside = (points > 0) & (points < width)
+        whole = inside & (points == np.floor(points))
+        values[whole] = start[points[whole].astype(int)]
+        rest = inside & ~whole
+        if rest.any():
+            values[rest] = refined(points[rest], low)
+        return values
+
+    def refined(points, taps):
+        return sum(tap * phi(2 * points - n) for n, tap in enumerate(taps))
+
+    points = y[:, None] + np.arange(width)
+    return refined(points, high) if wavelet else phi(points)
+
+
+@pytest.mark.parametrize("name", ["db2", "db3", "db4", "sym4"])
+def test_wavelets_are_exact_at_dyadic_points(name):
+    low, high, start = cascade.filters(name)
+    places = np.arange(16, 48) / 64
+    scaling, wavelet = np.empty((2, 3, len(places), len(start)))
+    cascade.refine(places, low, high, start, scaling, wavelet)
+    for j in range(3):
+        y = 2.0**j * places % 1
+        np.testing.assert_allclose(scaling[j], dyadic(name, y, False), atol=1e-11)
+        np.testing.assert_allclose(wavelet[j], dyadic(name, y, True), atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["db3", "db4", "db8", "db20", "sym6"])
+def test_wavelets_are_those_of_pywavelets(name):
+    """Its cascade is good to its step: the difference halves with every level, to nothing."""
+    import pywt
+
+    low, high, start = cascade.filters(name)
+    places = 0.25 + np.random.default_rng(0).uniform(size=400) / 2
+    scaling, wavelet = np.empty((2, 1, 400, len(start)))
+    cascade.refine(places, low, high, start, scaling, wavelet)
+    at = places[:, None] + np.arange(len(start))
+    differences = []
+    for level in (10, 12):
+        phi, psi, x = pywt.Wavelet(name).wavefun(level)
+        gaps = np.interp(at, x, phi) - scaling[0], np.interp(at, x, psi) - wavelet[0]
+        differences.append([np.abs(gap).max() for gap in gaps])
+    coarse, fine = np.array(differences)
+    assert (fine < 0.3 * coarse).all()
+    # Extrapolated to a step of zero they are the same.
+    for function, column in ((1, scaling), (2, wavelet)):
+        values = []
+        for level in (13, 14):
+            table = pywt.Wavelet(name).wavefun(level)
+            values.append(np.interp(at, table[2], table[function - 1]))
+        assert np.abs(2 * values[1] - values[0] - column[0]).max() < 5e-4
+
+
+@pytest.mark.parametrize("name", ["db2", "db5", "db10", "sym8"])
+def test_wavelets_are_orthonormal_and_have_vanishing_moments(name):
+    low, high, start = cascade.filters(name)
+    n, width = 2**13, len(start)
+    places = 0.25 + (np.arange(n) + 0.5) / n / 4
+    scaling, wavelet = np.empty((2, 3, n, width))
+    cascade.refine(places, low, high, start, scaling, wavelet)
+    phi, psi = scaling[2], wavelet[2]  # 4·places mod 1 runs over [0, 1)
+    moments = int("".join(c for c in name if c.isdigit()))
+    tolerance = 2e-3 if name == "db2" else 1e-4
+    for shift in range(3):
+        expected = 1.0 if shift == 0 else 0.0
+
+        def product_of(a, b, shift=shift):
+            return (a[:, shift:] * b[:, : width - shift]).sum() / n
+
+        assert product_of(phi, phi) == pytest.approx(expected, abs=tolerance)
+        assert product_of(psi, psi) == pytest.approx(expected, abs=tolerance)
+        assert product_of(psi, phi) == pytest.approx(0, abs=tolerance)
+    x = (4 * places % 1)[:, None] + np.arange(width)
+    for power in range(min(moments, 4)):
+        centred = (x / width - 0.5) ** power
+        assert abs((centred * psi).sum() / n) < tolerance
+    np.testing.assert_allclose(phi.sum(axis=1), 1, atol=1e-9)
+
+
+def test_sobolev_exponents_are_the_published_ones():
+    published = {2: 1.0, 3: 1.415, 4: 1.776, 5: 2.097, 6: 2.388, 8: 2.915, 10: 3.403}
+    for moments, exponent in published.items():
+        assert cascade.sobolev_exponent(moments) == pytest.approx(exponent, abs=6e-4)
+    exponents = [cascade.sobolev_exponent(moments) for moments in range(1, 39)]
+    assert (np.diff(exponents) > 0.2).all()
+
+
+def test_isotropic_wavelets_are_sums_over_all_types():
+    family = rs.ScrambledWavelets("db2", 1.0 + 1e-9 - 0.2, depth=3, interval=UNIT)
+    X = np.arange(0, 17, 3)[:, None] / 16.0
+    functions = drawn(family, 1, 20)
+    places = 0.25 + X[:, 0] / 2
+    total = np.ones((len(X), 1)) * functions.coefficients([0], [[0]])
+    for j in range(3):
+        for place in range(2**j):
+            phi = 2.0 ** (-j * family.smoothness) * periodic("db2", places, j, place, True)
+            total = total + phi[:, None] * functions.coefficients([2 * j + 2], [[place]])
+    np.testing.assert_allclose(functions(X), total, atol=1e-10)
+
+
+def test_two_columns_have_three_types():
+    family = rs.ScrambledWavelets("db3", 1.2, depth=2, interval=UNIT)
+    X = np.random.default_rng(0).integers(0, 17, size=(12, 2)) / 16.0
+    functions = drawn(family, 2, 10)
+    u, v = 0.25 + X.T / 2
+    total = np.ones((len(X), 1)) * functions.coefficients([0, 0], [[0, 0]])
+    for j in range(2):
+        for one, two in ((0, 1), (1, 0), (1, 1)):
+            for a, b in product(range(2**j), repeat=2):
+                phi = periodic("db3", u, j, a, one) * periodic("db3", v, j, b, two)
+                xi = functions.coefficients([1 + 2 * j + one, 1 + 2 * j + two], [[a, b]])
+                total = total + 2.0 ** (-j * 1.2) * phi[:, None] * xi
+    np.testing.assert_allclose(functions(X), total, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", WAVELETS)
+def test_wavelets_have_their_kernel(name):
+    d, family = WAVELETS[name]
+    family = family.with_values(interval=UNIT)
+    X = np.random.default_rng(d).uniform(size=(5, d))
+    expected = family.kernel(X)
+    values, size = estimate(family, X, 2500), expected.max()
+    assert agrees(values / size, upper(expected) / size, 0.004)
+    assert not agrees(values / size, 1.1 * upper(expected) / size, 0.004)
+
+
+@pytest.mark.parametrize(
+    ("d", "family", "scales"),
+    [
+        (1, rs.ScrambledWavelets("db3", 1.0), range(2, 11)),
+        (1, rs.ScrambledWavelets("db6", 2.0), range(3, 11)),
+        (2, rs.ScrambledWavelets("db4", 1.25), range(2, 7)),
+        (2, rs.ScrambledWavelets("db4", 1.7), range(2, 7)),
+    ],
+)
+def test_the_variance_of_a_scale_falls_as_the_smoothness_says(d, family, scales, rng):
+    """A deeper draw has the same coefficients: the difference of two depths is one scale."""
+    X = rng.uniform(size=(400, d))
+    fields = [
+        drawn(family.with_values(depth=depth, interval=UNIT), d, 60)(X)
+        for depth in (*scales, scales[-1] + 1)
+    ]
+    variances = [((b - a) ** 2).mean() for a, b in zip(fields, fields[1:], strict=False)]
+    slope = np.polyfit(scales, np.log2(variances), 1)[0]
+    assert slope == pytest.approx(-2 * (family.smoothness - d / 2), rel=0.05)
+
+
+# -- the same function everywhere ----------------------------------------------------------------
+
+EVERYWHERE = {
+    "sheets": (3, rs.BrownianSheets(depth=4)),
+    "deep sheets": (1, rs.BrownianSheets(depth=30)),
+    "smooth sheets": (2, rs.BrownianSheets(1, depth=5)),
+    "sparse sheets": (6, rs.BrownianSheets(grid="sparse")),
+    "wavelets": (2, rs.ScrambledWavelets()),
+    "sparse wavelets": (5, rs.ScrambledWavelets()),
+}
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_a_point_is_the_same_alone_in_a_block_and_after_pickling(name, rng):
+    d, family = EVERYWHERE[name]
+    X = rng.normal(size=(3000, d)) * 10.0 ** rng.integers(-3, 4, size=d)
+    functions = family.draw(X, 70, 5)
+    Z = functions(X)
+    some = rng.permutation(3000)[:40]
+    assert np.array_equal(functions(X[some]), Z[some])
+    for row in some[:5]:
+        assert np.array_equal(functions(X[row : row + 1]), Z[row : row + 1])
+    again = pickle.loads(pickle.dumps(functions))
+    assert np.array_equal(again(X[some]), Z[some])
+    assert np.array_equal(functions(sparse.csr_array(X[some])), Z[some])
+    single = functions.evaluate(rs.Frame(None, None, functions.family, d, 70, 5).rows(X, "float32"))
+    assert np.array_equal(single, Z.astype(np.float32))
+
+
+def test_another_process_sees_the_same_functions(tmp_path, rng):
+    X = rng.uniform(size=(50, 2))
+    families = [rs.BrownianSheets(depth=5), rs.ScrambledWavelets("db4", 1.25)]
+    values = [family.draw(X, 40, 3)(X[::7]) for family in families]
+    np.save(tmp_path / "X.npy", X)
+    code = f"""
+import numpy as np, randspan as rs
+X = np.load({str(tmp_path / "X.npy")!r})
+families = [rs.BrownianSheets(depth=5), rs.ScrambledWavelets("db4", 1.25)]
+np.save({str(tmp_path / "Z.npy")!r}, [family.draw(X, 40, 3)(X[::7]) for family in families])
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert np.array_equal(np.load(tmp_path / "Z.npy"), values)
+
+
+# -- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", range(1, 9))
+def test_auto_finds_a_pair_that_goes_together(d, rng):
+    family = rs.ScrambledWavelets().draw(rng.uniform(size=(200, d)), 3, 0).family
+    exponent = cascade.sobolev_exponent(int(family.wavelet[2:]))
+    least = d / 2 if d <= 3 else 0.5
+    assert family.grid == ("isotropic" if d <= 3 else "sparse")
+    assert least < family.smoothness < exponent
+
+
+@pytest.mark.parametrize(
+    ("d", "family", "message"),
+    [
+        (1, rs.ScrambledWavelets("db2", 1.1), "wavelet='db3'"),
+        (2, rs.ScrambledWavelets("db3", 1.0), "larger than 1"),
+        (2, rs.ScrambledWavelets("db3", 1.5), "wavelet='db4'"),
+        (3, rs.ScrambledWavelets("db3"), "wavelet='db4' with smoothness=1.64"),
+        (4, rs.ScrambledWavelets("db4"), "grid='sparse'"),
+        (2, rs.ScrambledWavelets(smoothness=[1.2, 1.2]), "one smoothness"),
+        (2, rs.ScrambledWavelets(smoothness=[1.2, 0.4], grid="tensor"), "larger than 0.5"),
+        (2, rs.ScrambledWavelets(smoothness=12.0), "No wavelet"),
+        (1, rs.ScrambledWavelets("db1"), "0.500 derivatives"),
+        (1, rs.ScrambledWavelets("haar"), "one of 'db1'"),
+        (1, rs.ScrambledWavelets("sym1"), "one of 'db1'"),
+        (1, rs.ScrambledWavelets(depth=0), "positive whole number"),
+        (1, rs.ScrambledWavelets(depth=np.inf), "no kernel in closed form"),
+        (1, rs.ScrambledWavelets(grid="full"), "grid must be one of"),
+        (1, rs.BrownianSheets(3), "order must be 0, 1 or 2"),
+        (1, rs.BrownianSheets(depth="deep"), "depth must be"),
+        (1, rs.BrownianSheets(depth=np.inf), "cannot be drawn"),
+        (1, rs.BrownianSheets(grid="isotropic"), "grid must be one of 'tensor', 'sparse'"),
+        (1, rs.BrownianSheets(interval=(1, 0)), "interval must be"),
+        (30, rs.BrownianSheets(), "use grid='sparse'"),
+        (5, rs.ScrambledWavelets("db8", 2.7, depth=5), "use grid='sparse'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_advice(d, family, message, rng):
+    with pytest.raises(ValueError, match=message):
+        family.draw(rng.uniform(size=(20, d)), 3, 0)
+
+
+@pytest.mark.parametrize(("s", "wavelet"), [(0.9, "db3"), (1.5, "db4"), (2.0, "db5"), (3.0, "db9")])
+def test_a_given_smoothness_finds_its_wavelet(s, wavelet, rng):
+    found = rs.ScrambledWavelets(smoothness=s).draw(rng.uniform(size=(20, 1)), 3, 0).family
+    assert found.wavelet == wavelet
+
+
+def test_depth_follows_rows_and_columns(rng):
+    def depth(family, n, d):
+        return family.draw(rng.uniform(size=(n, d)), 1, 0).family.depth
+
+    sheets, wavelets = rs.BrownianSheets(), rs.ScrambledWavelets()
+    assert [depth(sheets, n, 1) for n in (2, 64, 65, 1000)] == [1, 6, 7, 10]
+    assert [depth(sheets, n, 2) for n in (64, 65, 1000)] == [3, 4, 5]
+    assert [depth(wavelets, n, 2) for n in (64, 1000)] == [4, 6]
+    deep = rs.BrownianSheets(grid="sparse")
+    assert depth(deep, 1000, 2) == 10
+    for d in (4, 8, 20, 80):
+        assert sparse_products([1] * (depth(deep, 1000, d) + 1), d) <= 4096
+    assert depth(deep, 1000, 80) == 2
+    assert depth(deep, 1000, 5000) == 1
+
+
+def test_inputs_are_mapped_to_the_cube(rng):
+    X = rng.normal(size=(100, 3)) * [1e-3, 1.0, 1e5]
+    X[:, 1] = 4.0
+    for family, edge in ((rs.BrownianSheets(depth=1), 0.05 / 1.1), (rs.ScrambledWavelets(), 0.25)):
+        law = family.draw(X, 1, 0).family
+        places = law.cube.places(rs.families.rows.as_rows(X))
+        assert places[:, [0, 2]].min() == pytest.approx(edge)
+        assert places[:, [0, 2]].max() == pytest.approx(1 - edge)
+        assert (places[:, 1] == 0.5).all()
+    given = rs.BrownianSheets(interval=([0, 0, 0], [1, 8, 10])).draw(X, 1, 0).family
+    assert (given.cube.places(rs.families.rows.as_rows(X))[:, 1] == 0.5).all()
+
+
+@pytest.mark.parametrize("family", [rs.BrownianSheets(), rs.ScrambledWavelets()])
+def test_values_outside_are_clipped_counted_and_warned_of_once(family, rng):
+    X = rng.uniform(size=(200, 1))
+    y = np.sin(6 * X[:, 0])
+    model = rs.SpanRegressor(family, random_state=0).fit(X, y)
+    new = np.array([[-3.0], [0.5], [40.0], [50.0]])
+    with pytest.warns(UserWarning, match="3 of 4 rows"):
+        found = model.predict(new)
+    assert found[2] == found[3]
+    assert model.n_outside_ == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(new)  # said once
+        model.predict(X)
+    assert model.n_outside_ == 6
+    with pytest.warns(UserWarning, match="3 of 4 rows"):
+        model.functions_(model.frame_.rows(new, np.float64))
+    transformer = rs.SpanTransformer(family, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="1 of 1 rows"):
+        transformer.transform(new[:1])
+    assert transformer.n_outside_ == 1
+    stream = rs.SpanRegressor(family, random_state=0).partial_fit(X, y)
+    with pytest.warns(UserWarning, match="3 of 4 rows"):
+        stream.partial_fit(new, np.zeros(4))
+    union = rs.SpanRegressor(family + rs.Fourier(), 20, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="3 of 4 rows"):
+        union.predict(new)
+
+
+@pytest.mark.parametrize("family", [rs.BrownianSheets(), rs.ScrambledWavelets()])
+@pytest.mark.parametrize("scales", ["learn", "rotate", np.ones(2)])
+def test_scales_mean_nothing_on_the_cube(family, scales, rng):
+    X = rng.uniform(size=(50, 2))
+    for kind in (rs.SpanRegressor, rs.SpanTransformer):
+        with pytest.raises(ValueError, match="unit interval, where scales mean nothing"):
+            kind(family, 10, scales=scales).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="unit interval, where scales mean nothing"):
+        rs.Frame.read([X], family, 10, scales=np.ones(2))
+
+
+# -- fits ----------------------------------------------------------------------------------------
+
+
+def test_defaults_are_least_squares_on_as_many_functions_as_the_root_of_the_rows(rng):
+    X = rng.uniform(size=(1001, 1))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.normal(size=1001)
+    model = rs.SpanRegressor(rs.BrownianSheets(), random_state=0).fit(X, y)
+    assert (model.n_components_, model.alpha_) == (32, 0)
+    Z = np.column_stack([np.ones(1001), model.functions_(model.frame_.rows(X, np.float64))])
+    expected = Z @ np.linalg.lstsq(Z, y, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-8)
+    # Weights are counts of rows, and rows without any do not count.
+    weights = np.where(np.arange(1001) < 100, 4.0, 0.0)
+    assert rs.SpanRegressor(rs.BrownianSheets()).fit(X, y, weights).n_components_ == 20
+    assert rs.SpanRegressor(rs.BrownianSheets()).fit(X, y, weights / 1e6).n_components_ == 10
+    ridge = rs.SpanRegressor(rs.BrownianSheets(), alpha=0.1, random_state=0).fit(X, y)
+    assert ridge.alpha_ == 0.1
+    # A loss without a minimum gets a ridge, and so does the kernel machine.
+    labels = np.where(y > 0, 1, -1)
+    hinge = rs.SpanClassifier(rs.BrownianSheets(), loss="logistic", random_state=0)
+    assert hinge.fit(X, labels).alpha_ > 0
+    exact = rs.SpanRegressor(rs.BrownianSheets(depth=np.inf), np.inf).fit(X[:300], y[:300])
+    assert exact.alpha_ > 0
+    assert exact.score(X, y) > 0.95
+
+
+def test_streams_of_ill_conditioned_functions_have_the_least_ridge_that_moments_carry(rng):
+    X = rng.uniform(size=(400, 1))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.normal(size=400)
+    smooth = rs.BrownianSheets(2)  # eigenvalues fall like i^-6
+    whole = rs.SpanRegressor(smooth, 60, random_state=0).fit(X, y)
+    assert whole.alpha_ == 0
+    stream = rs.SpanRegressor(smooth, 60, frame=whole.frame_)
+    for rows in np.split(np.arange(400), [150, 300]):
+        stream.partial_fit(X[rows], y[rows])
+    assert 0 < stream.alpha_ < 1e-5
+    gap = stream.predict(X) - whole.predict(X)
+    assert np.sqrt((gap**2).mean()) < 0.3 * 0.1  # of the noise
+    stream.forget(X[300:], y[300:])
+    rest = rs.SpanRegressor(smooth, 60, frame=whole.frame_).partial_fit(X[:300], y[:300])
+    # What was forgotten leaves rounding errors, and these ask for a little more.
+    gap = stream.predict(X) - rest.predict(X)
+    assert np.sqrt((gap**2).mean()) < 0.3 * 0.1
+    refused = rs.SpanRegressor(smooth, 60, alpha=0, frame=whole.frame_).partial_fit(X, y)
+    with pytest.raises(np.linalg.LinAlgError, match="Raise alpha"):
+        refused.predict(X)
+
+
+@pytest.mark.parametrize("family", [rs.BrownianSheets(), rs.ScrambledWavelets()])
+def test_streams_merge_and_forget_with_default_parameters(family, rng):
+    X = rng.uniform(size=(600, 2))
+    y = X[:, 0] * np.sin(5 * X[:, 1])
+    whole = rs.SpanRegressor(family, random_state=0).fit(X, y)
+    a, b = (rs.SpanRegressor(family, frame=whole.frame_) for _ in range(2))
+    a.partial_fit(X[:200], y[:200]).partial_fit(X[200:300], y[200:300])
+    a.merge(b.partial_fit(X[300:], y[300:]))
+    np.testing.assert_allclose(a.predict(X), whole.predict(X), atol=1e-7)
+    a.forget(X[300:], y[300:])
+    part = rs.SpanRegressor(family, frame=whole.frame_).fit(X[:300], y[:300])
+    np.testing.assert_allclose(a.predict(X), part.predict(X), atol=1e-7)
+    np.testing.assert_allclose(
+        part.leave_one_out(X[:300], y[:300])[7],
+        rs.SpanRegressor(family, frame=whole.frame_)
+        .fit(np.delete(X[:300], 7, 0), np.delete(y[:300], 7))
+        .predict(X[7:8])[0],
+        atol=1e-7,
+    )
+
+
+# -- truncation of predictions -------------------------------------------------------------------
+
+
+def test_clip_keeps_predictions_within_what_was_seen(rng):
+    X = rng.uniform(size=(60, 1))
+    Y = np.column_stack([np.sin(9 * X[:, 0]), 5 * X[:, 0] - 9]) + 0.3 * rng.normal(size=(60, 2))
+    plain = rs.SpanRegressor(rs.Fourier(), 55, alpha=0, random_state=0).fit(X, Y)
+    grid = np.linspace(0, 1, 500)[:, None]
+    free = plain.predict(grid)
+    largest = np.abs(Y).max(axis=0)
+    assert (np.abs(free).max(axis=0) > largest).all()  # there is something to clip
+    clipped = rs.SpanRegressor(rs.Fourier(), 55, alpha=0, clip="auto", random_state=0).fit(X, Y)
+    np.testing.assert_allclose(clipped.predict(grid), np.clip(free, -largest, largest), atol=1e-9)
+    clipped.set_params(clip=0.7)
+    np.testing.assert_allclose(clipped.predict(grid), np.clip(free, -0.7, 0.7), atol=1e-9)
+    left = plain.leave_one_out(X, Y)
+    np.testing.assert_allclose(clipped.leave_one_out(X, Y), np.clip(left, -0.7, 0.7), atol=1e-6)
+    mean, _ = clipped.predict(grid, return_std=True)
+    assert np.abs(mean).max() <= 0.7
+
+
+def test_clip_follows_streams_merges_and_weights(rng):
+    X = rng.uniform(size=(90, 1))
+    y = np.linspace(-3, 1, 90)
+    weights = np.where(np.arange(90) < 10, 0.0, 1.0)
+    model = rs.SpanRegressor(n_components=20, clip="auto", random_state=0).fit(X, y, weights)
+    assert np.abs(model.predict(X)).max() <= np.abs(y[10:]).max() + 1e-12
+    assert model._state.largest == np.abs(y[10:]).max()
+    a, b = (rs.SpanRegressor(n_components=20, clip="auto", frame=model.frame_) for _ in range(2))
+    a.partial_fit(X[60:], y[60:])
+    assert a._state.largest == 1
+    a.merge(b.partial_fit(X[:10], y[:10]))
+    assert a._state.largest == 3
+
+
+def test_clip_of_a_classifier_leaves_its_decisions_alone(rng):
+    X = rng.normal(size=(200, 2))
+    y = rng.integers(0, 3, size=200)
+    model = rs.SpanClassifier(rs.Fourier(), 150, alpha=1e-6, random_state=0).fit(X, y)
+    new = 2 * rng.normal(size=(300, 2))
+    expected, scores = model.predict(new), model.decision_function(new)
+    model.set_params(clip="auto")
+    assert np.array_equal(model.predict(new), expected)
+    assert np.array_equal(model.decision_function(new), np.clip(scores, -1, 1))
+
+
+@pytest.mark.parametrize("clip", [0, -1.0, "all", np.nan, True])
+def test_a_clip_that_is_none_is_refused(clip, rng):
+    X = rng.uniform(size=(20, 1))
+    with pytest.raises(ValueError, match="clip"):
+        rs.SpanRegressor(n_components=5, clip=clip).fit(X, X[:, 0])
