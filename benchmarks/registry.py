@@ -13,6 +13,7 @@ from . import (
     learned,
     many,
     peers,
+    sheets,
     speed,
     startup,
     structured,
@@ -36,7 +37,7 @@ class Benchmark(Protocol):
 
 MODULES = (
     *(speed, growth, startup, structured, peers),
-    *(adult, many, forest, bins, learned, hypotheses),
+    *(adult, many, forest, bins, learned, hypotheses, sheets),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]

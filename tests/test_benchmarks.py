@@ -186,6 +186,17 @@ def check_hypotheses(result):
     assert all(fit["error"] > 0 for fit in result["expansions"]["fits"])
 
 
+def check_sheets(result):
+    for law in result["cost"]["laws"]:
+        assert all(run["seconds"] > 0 and run["floor"] > 0 for run in law["runs"])
+    assert all(fit["error"] ** 2 < fit["variance"] for fit in result["fits"]["fits"].values())
+    for one in result["rate"]["columns"]:
+        assert all(risk > 0 for risks in one["risks"] for risk in risks)
+    assert len(result["adaptivity"]["risks"]) == 4
+    for one in result["others"]["tables"]:
+        assert all(run["error"] < 1.5 for runs in one["runs"].values() for run in runs)
+
+
 def check_fits(fits):
     for one in fits:
         assert one["converged"]
@@ -228,4 +239,5 @@ CHECKS = {
     "bins": check_bins,
     "learned": check_learned,
     "hypotheses": check_hypotheses,
+    "sheets": check_sheets,
 }

@@ -4,7 +4,7 @@ import pickle
 import subprocess
 import sys
 import warnings
-from itertools import product
+from itertools import pairwise, product
 from math import comb
 
 import numpy as np
@@ -227,7 +227,7 @@ WAVELETS = {
 
 def periodic(name, x, j, place, wavelet):
     """A periodised function at x, summed over what PyWavelets' own filter refines to."""
-    low, high, start = cascade.filters(name)
+    start = cascade.filters(name)[2]
     total = np.zeros(len(x))
     for shift in range(-40, 41):
         y = 2.0**j * (x + shift) - place
@@ -241,7 +241,7 @@ def periodic(name, x, j, place, wavelet):
 
 
 def dyadic(name, y, wavelet):
-    """φ(y + i) or ψ(y + i) at dyadic y, by the two-scale relation and recursion down to integers."""
+    """φ(y + i) or ψ(y + i) at dyadic y, by recursion down to the integers."""
     low, high, start = cascade.filters(name)
     width = len(start)
 
@@ -390,7 +390,7 @@ def test_the_variance_of_a_scale_falls_as_the_smoothness_says(d, family, scales,
         drawn(family.with_values(depth=depth, interval=UNIT), d, 60)(X)
         for depth in (*scales, scales[-1] + 1)
     ]
-    variances = [((b - a) ** 2).mean() for a, b in zip(fields, fields[1:], strict=False)]
+    variances = [((b - a) ** 2).mean() for a, b in pairwise(fields)]
     slope = np.polyfit(scales, np.log2(variances), 1)[0]
     assert slope == pytest.approx(-2 * (family.smoothness - d / 2), rel=0.05)
 

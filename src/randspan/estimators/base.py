@@ -339,14 +339,19 @@ class SpanModel(BaseEstimator):
         check_choice("solver", self.solver, fitting.SOLVERS)
         alpha = self.alpha
         if isinstance(alpha, str):
-            check_choice("alpha", alpha, ("auto",), " or a number >= 0")
+            check_choice("alpha", alpha, ("auto", "gcv"), " or a number >= 0")
         else:
             alpha = check_number("alpha", alpha, at_least=0)
         known = self._law().default_alpha
         # The exact kernel machine would pass through every row, and not every loss has a minimum.
         lenient = alpha == "auto" and isinstance(loss, Squared) and self.n_components != np.inf
         lenient = lenient and not isinstance(known, str)
-        alpha = float(known) if lenient else alpha
+        if alpha == "gcv" and known == "out_of_bag":
+            raise ValueError(
+                f"alpha='gcv' takes functions for independent of the targets, from which those of "
+                f"{self._law()!r} learn: leave alpha='auto'."
+            )
+        alpha = float(known) if lenient else "auto" if alpha == "gcv" else alpha
         check_clip(self.clip)
         budget(self.memory)  # refuses what it does not understand
         settings = Settings(

@@ -30,8 +30,8 @@ class SpanClassifier(ClassifierMixin, SpanModel):
 
     Parameters
     ----------
-    family, n_components, alpha, bound, fit_intercept, standardize, scales, frame, solver, memory, \
-dtype, random_state, n_jobs, verbose
+    family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, frame, solver, \
+memory, dtype, random_state, n_jobs, verbose
         As for `SpanRegressor`. With a loss other than the squared one, alpha is that of
         scikit-learn's LinearSVC and LogisticRegression at C = 1/(2·alpha) on features/√k.
     loss : {"squared", "hinge", "squared_hinge", "logistic", "exponential"}, default="squared"
@@ -47,8 +47,8 @@ dtype, random_state, n_jobs, verbose
     intercept_ : ndarray of shape (1,) or (n_classes,)
     class_weight_ : ndarray of shape (n_classes,)
         What the weights of each class were multiplied by.
-    alpha_, gcv_error_, oob_error_, feature_importances_, n_components_, functions_, frame_, \
-solution_, n_features_in_, feature_names_in_
+    alpha_, gcv_error_, oob_error_, feature_importances_, n_components_, n_outside_, functions_, \
+frame_, solution_, n_features_in_, feature_names_in_
         As for `SpanRegressor`; the error is that of the ±1 columns.
 
     Examples

@@ -26,18 +26,20 @@ class SpanRegressor(RegressorMixin, SpanModel):
     family : Family or str, default="fourier"
         The law of the functions: ``rs.Fourier()``, ``rs.Bins()``, ``rs.Stumps()``, ``rs.Units()``,
         ``rs.Bumps()``, ``rs.Projections()``, ``rs.KernelExpansions()``, ``rs.Networks()``,
-        ``rs.Trees()``, ``rs.Hypotheses(sampler)``, a union with ``+``, or one of these names in
-        small letters.
+        ``rs.Trees()``, ``rs.Hypotheses(sampler)``, ``rs.BrownianSheets()``,
+        ``rs.ScrambledWavelets()``, ``rs.Dictionary(basis)``, a union with ``+``, or one of these
+        names in small letters.
     n_components : "auto", int or np.inf, default="auto"
         How many functions. "auto" doubles from 128 until the cross-validated error falls by less
         than one per cent, at most to 4,096; it is 100 for `Bins`, `Trees` and `Hypotheses`, and for
-        every part of a union with these. ``np.inf`` is the exact kernel machine of the family's
+        every part of a union with these, and ⌈√n⌉ for `BrownianSheets`, `ScrambledWavelets` and
+        `Dictionary`. ``np.inf`` is the exact kernel machine of the family's
         closed-form kernel. With other losses, "auto" asks the squared one.
     loss : {"squared", "absolute", "huber", "pinball", "epsilon_insensitive"} or Loss, \
 default="squared"
         A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``,
         ``rs.losses.Pinball(quantile=0.5)``, ``rs.losses.EpsilonInsensitive(epsilon=0.1)``.
-    alpha : "auto" or float, default="auto"
+    alpha : "auto", "gcv" or float, default="auto"
         The ridge, in the scale of kernel ridge regression: it keeps its meaning when
         ``n_components`` changes. "auto" minimises `gcv_error_`, which reads sample weights as
         counts of rows (scale weights that are no counts to a mean of 1). With other losses, with so
@@ -47,11 +49,16 @@ default="squared"
         least squares (with float64 features). For functions that learned from targets "auto" fits
         weights to what they say of rows they have not seen (of predictors under the squared loss
         with a ridge towards their mean, alpha·k·s²·‖w - 1/k‖², s² the squared error of one), and a
-        number is the plain objective above, on values as they are.
+        number is the plain objective above, on values as they are. For `BrownianSheets`,
+        `ScrambledWavelets` and `Dictionary` with the squared loss "auto" is 0 (in a stream whose
+        moments cannot carry that, the smallest ridge they can), and "gcv" cross-validates.
     bound : float or None, default=None
         C of the box |w_i| ≤ C/k, for every column (every cell of `Bins`); no box if None. Direct
         links have none. With the squared loss of dense functions alpha="auto" is that of the
         problem without a box.
+    clip : None, "auto" or float, default=None
+        Predictions are truncated to [-clip, clip], "auto" to the largest |y| seen of every target;
+        scores of a classifier too (±1), but not its decisions.
     fit_intercept : bool, default=True
         The intercept b is not penalised.
     standardize : bool, default=True
@@ -62,7 +69,8 @@ default="squared"
         scales where these are no worse on rows held out. "rotate" learns a full matrix, for
         families that are the same in all directions (Fourier with a Gaussian or Matérn kernel and
         one gamma, `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first block;
-        fewer than 20 rows have equal scales.
+        fewer than 20 rows have equal scales. Refused for `BrownianSheets` and
+        `ScrambledWavelets`, which map the range of every column to the unit interval.
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw, scales and standardisation included.
@@ -105,6 +113,9 @@ default="squared"
     feature_importances_ : ndarray of shape (n_features,)
         Shares of the columns in learned scales; they sum to 1.
     n_components_ : int or inf
+    n_outside_ : int
+        How many rows of later blocks and predictions lay outside of the range that functions on
+        the unit cube were drawn for, and were clipped to it.
     functions_ : Functions
         The drawn functions, of standardised rows.
     frame_ : Frame
