@@ -465,7 +465,8 @@ def test_auto_finds_a_pair_that_goes_together(d, rng):
         (1, rs.ScrambledWavelets("db1"), "0.500 derivatives"),
         (1, rs.ScrambledWavelets("haar"), "one of 'db1'"),
         (1, rs.ScrambledWavelets("sym1"), "one of 'db1'"),
-        (1, rs.ScrambledWavelets(depth=0), "positive whole number"),
+        (1, rs.ScrambledWavelets(depth=0), "whole number of scales from 1 to 50"),
+        (1, rs.ScrambledWavelets(depth=60), "whole number of scales from 1 to 50"),
         (1, rs.ScrambledWavelets(depth=np.inf), "no kernel in closed form"),
         (1, rs.ScrambledWavelets(grid="full"), "grid must be one of"),
         (1, rs.BrownianSheets(3), "order must be 0, 1 or 2"),
@@ -474,6 +475,7 @@ def test_auto_finds_a_pair_that_goes_together(d, rng):
         (1, rs.BrownianSheets(grid="isotropic"), "grid must be one of 'tensor', 'sparse'"),
         (1, rs.BrownianSheets(interval=(1, 0)), "interval must be"),
         (30, rs.BrownianSheets(), "use grid='sparse'"),
+        (2000, rs.BrownianSheets(), "use grid='sparse'"),
         (5, rs.ScrambledWavelets("db8", 2.7, depth=5), "use grid='sparse'"),
     ],
 )

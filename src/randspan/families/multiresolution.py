@@ -29,6 +29,8 @@ from .rows import Rows
 
 # Products of one row that are still worth computing, and those that a default depth stays within.
 MOST_PRODUCTS, MANY_PRODUCTS = 2**20, 2**12
+# Scales that the digits of a float reach.
+DEEPEST = 50
 # Terms are taken together until a row has so many products; pieces have as many rows as make this.
 TOGETHER, PIECE = 32, 2**18
 
@@ -117,15 +119,15 @@ class Multiresolution(Family):
         d, depth = sample.shape[1], self.depth
         if isinstance(depth, str) and depth == "auto":
             depth = self._default_depth(sample.count, d)
-        elif not is_count(depth) and depth != np.inf:
+        elif not (is_count(depth) and depth <= DEEPEST) and depth != np.inf:
             raise ValueError(
-                "depth must be 'auto', a positive whole number (of scales), or np.inf for the "
-                f"kernel alone; got {self.depth!r}."
+                f"depth must be 'auto', a whole number of scales from 1 to {DEEPEST} (beyond it "
+                f"floats have no digits), or np.inf for the kernel alone; got {self.depth!r}."
             )
         if depth != np.inf and self.products(d, int(depth)) > MOST_PRODUCTS:
             raise ValueError(
-                f"{self!r} would sum {self.products(d, int(depth)):.2g} products for every row of "
-                f"{d} columns: use grid='sparse', a smaller depth, or fewer columns."
+                f"{self!r} would sum more than a million products for every row of {d} columns: "
+                "use grid='sparse', a smaller depth, or fewer columns."
             )
         return self.with_values(depth=depth)
 
@@ -175,7 +177,7 @@ class MultiresolutionFunctions(Functions):
     def evaluate(self, rows: Rows) -> NDArray:
         places = self.family.cube.places(rows)
         out = np.empty((len(rows), self.n_components), dtype=rows.dtype)
-        step = int(np.clip(PIECE // self._plan.widest, 64, 2048))
+        step = int(np.clip(PIECE // self._plan.widest, 1, 2048))
         # Neighbours share nodes: a piece of neighbours has fewer of them.
         order = neighbourly(places) if len(rows) > step else np.arange(len(rows))
         for start in range(0, len(rows), step):
