@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 import randspan as rs
@@ -74,12 +75,19 @@ def test_transformers_are_bases(rng):
 def test_blocks_do_not_change_values_and_a_draw_is_nested(rng):
     X = rng.uniform(size=(3000, 1))
     one = rs.Dictionary(Blocks(5000)).draw(X, 10, 3)
-    # As many rows as there are make many blocks, one row makes one.
-    np.testing.assert_allclose(one(X)[:3], one(X[:3]), atol=1e-12)
+    assert np.array_equal(one(X)[:3], one(X[:3]))
     more = rs.Dictionary(Blocks(5000)).draw(X, 50, 3)
     assert np.array_equal(more(X[:20])[:, :10], one(X[:20]))
     again = pickle.loads(pickle.dumps(one))
     assert np.array_equal(again(X[:20]), one(X[:20]))
+
+
+def test_a_dictionary_is_cloned_with_its_basis(rng):
+    X = rng.uniform(size=(90, 2))
+    y = X[:, 0] * X[:, 1]
+    for basis in (PolynomialFeatures(3).fit(X), Blocks(20), rs.Mercer("laplacian", anchors=30)):
+        scores = cross_val_score(rs.SpanRegressor(rs.Dictionary(basis), 12, random_state=0), X, y)
+        assert (scores > (-1 if isinstance(basis, Blocks) else 0.3)).all()
 
 
 def test_scrambled_functions_have_the_kernel_of_the_basis():
@@ -165,7 +173,13 @@ def test_mercer_beyond_its_anchors_is_nystroem(rng):
     ("basis", "message"),
     [
         (3, "basis must be a callable"),
-        ([], "basis must be a callable"),
+        ([], "is empty"),
+        (Blocks(0), "is empty"),
+        (rs.Fourier(), "basis must be a callable"),
+        (rs.Mercer, "basis must be a callable"),
+        (lambda X: X[:, :1] * 1j, "complex128 where numbers"),
+        (lambda X: X.astype(str), "where numbers were expected"),
+        (rs.Mercer("additive_chi2"), "negative eigenvalues"),
         ([np.sin, 2], "basis must be a callable"),
         (PolynomialFeatures, "basis must be a callable"),
         (lambda X: X[:, 0], "a row for every row"),

@@ -21,7 +21,7 @@ from .. import losses
 from ..coded import CodedRows
 from ..engines import cpu
 from ..engines.memory import budget
-from ..families import Family, Functions
+from ..families import NAMED, Family, Functions
 from ..families.base import check_choice, check_number
 from ..families.randomness import seed_from
 from ..families.rows import canonical
@@ -108,7 +108,8 @@ class SpanModel(BaseEstimator):
     @property
     def _poor_score(self) -> bool:
         """Whether few functions without a ridge may leave much of a small table unexplained."""
-        return getattr(self.family, "default_alpha", "gcv") == 0
+        family = NAMED.get(self.family) if isinstance(self.family, str) else self.family
+        return getattr(family, "default_alpha", "gcv") == 0
 
     #: whether targets are classes
     _for_classes = False
@@ -156,8 +157,7 @@ class SpanModel(BaseEstimator):
         self._state = fitting.fit(frame, X, targets, weights, settings)
         self._state.all_known = self.frame is None
         self._state.largest = self._largest(y, weights)
-        if self.frame is not None:
-            self._state.outside.note(self._state.frame, X)
+        self._state.outside.note(self._state.frame, X)
         self.frame_ = self._state.frame
         return self
 
@@ -203,7 +203,9 @@ class SpanModel(BaseEstimator):
         if functions.coded_parts:
             state.statistics = CodedRows.none()
             return state
-        kind = Factor if settings.solver in ("qr", "dual") else Moments
+        # Least squares without a ridge is safe in an orthogonal factor; moments are for forgetting.
+        factor = settings.solver in ("qr", "dual") or (settings.lenient and settings.bound is None)
+        kind = Factor if factor else Moments
         exact = kind is Factor or settings.alpha == 0
         state.dtype = np.dtype(np.float64) if exact else dtype
         state.statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
@@ -264,6 +266,8 @@ class SpanModel(BaseEstimator):
             mine.statistics = mine.statistics + fitting.as_moments(theirs)
         elif type(theirs) is type(mine.statistics):
             mine.statistics = mine.statistics + theirs
+        elif isinstance(theirs, Moments) and self._settings().lenient:
+            mine.statistics = fitting.as_moments(mine.statistics) + theirs
         else:
             raise ValueError(
                 f"One model holds {type(mine.statistics).__name__} and the other "
@@ -272,6 +276,7 @@ class SpanModel(BaseEstimator):
         mine.solution = mine.calibration = None
         mine.all_known = False
         mine.largest = np.maximum(mine.largest, other._state.largest)
+        mine.outside.count += other._state.outside.count
         return self
 
     def _check_same_targets(self, other) -> None:
@@ -295,7 +300,9 @@ class SpanModel(BaseEstimator):
             )
         # Few rows were solved in the dual and kept as rows. Moments take any number.
         solved_as = None if state.solution is None else state.solution.solver
-        if self.solver == "auto" and solved_as == "dual":
+        few = self.solver == "auto" and solved_as == "dual"
+        forgetful = method == "forget" and self._settings().lenient
+        if isinstance(state.statistics, Factor) and (few or forgetful):
             state.statistics = fitting.as_moments(state.statistics)
         return state
 
@@ -424,7 +431,7 @@ class SpanModel(BaseEstimator):
         check_is_fitted(self)
         state = self._state
         if state.solution is None:
-            state.solution = fitting.solve_stream(state, self._settings())
+            state.solution = fitting.solve_leniently(state, self._settings())
         return state.solution
 
     def _least_squares(self, wanted: str) -> LeastSquares:
@@ -503,6 +510,7 @@ class SpanModel(BaseEstimator):
 
     def _clipped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predictions within ±clip, or within the largest |y| seen."""
+        check_clip(self.clip)
         if self.clip is None:
             return scores
         limit = self._state.largest if isinstance(self.clip, str) else float(self.clip)

@@ -49,13 +49,15 @@ SOLVERS = ("auto", *METHODS)
 # multiplications (about half a minute on two cores).
 MANY_FUNCTIONS = 5000
 MANY_PRODUCTS = 2e12
+# Ridges below this share of the trace are not for Z̃Z̃'.
+DUAL_TRUSTED = 1e-11
 
 
 @dataclass(frozen=True)
 class Settings:
     """The parameters of an estimator that say how to fit.
 
-    ``lenient`` says that alpha may be as much larger as the statistics of a stream need it to be.
+    ``lenient`` says that alpha may be as much larger as statistics need it to be.
     """
 
     loss: Loss
@@ -150,12 +152,13 @@ def _fit(frame: Frame, X, targets: Targets, weights, settings: Settings) -> Stat
     for precision in dict.fromkeys([dtype, np.dtype(np.float64)]):
         state.dtype = precision
         state.statistics = accumulate(Moments, state, X, targets, weights, settings)
+        if settings.solver != "auto":
+            state.solution = solve_leniently(state, settings)
+            return state
         try:
             state.solution = solve(state, settings, why)
             return state
         except IllConditioned:
-            if settings.solver != "auto":
-                raise
             why = f"; moments of {precision.name} features were too ill-conditioned"
     return _fit_factor(state, X, targets, weights, settings, why)
 
@@ -207,7 +210,7 @@ def check_method(solver: str, settings: Settings) -> None:
 def _fit_factor(state: State, X, targets, weights, settings: Settings, why: str) -> State:
     state.dtype = np.dtype(np.float64)
     state.statistics = accumulate(Factor, state, X, targets, weights, settings)
-    state.solution = solve(state, settings, why)
+    state.solution = solve_leniently(state, settings, why)
     return state
 
 
@@ -270,17 +273,22 @@ def solve(state: State, settings: Settings, why: str = "") -> Solution:
         return _solve_moments(statistics, scale, settings, why)
 
 
-def solve_stream(state: State, settings: Settings) -> Solution:
-    """The weights after rows came or went, with the smallest ridge that their moments can carry."""
+def solve_leniently(state: State, settings: Settings, why: str = "") -> Solution:
+    """The weights, if alpha was left to us with the smallest ridge that statistics can carry."""
     try:
-        return solve(state, settings)
+        return solve(state, settings, why)
     except IllConditioned:
-        moments = state.statistics
-        if not (settings.lenient and isinstance(moments, Moments)):
+        if not settings.lenient:
             raise
-    about = moments if settings.intercept else moments.about_origin()
-    alpha = 2 * cholesky.smallest_trusted(about) / state.frame.ridge_scale
-    return solve(state, replace(settings, alpha=alpha), "; the smallest ridge they can carry")
+    statistics = state.statistics
+    if isinstance(statistics, Factor):
+        needed = DUAL_TRUSTED * statistics.trace
+    else:
+        about = statistics if settings.intercept else statistics.about_origin()
+        needed = cholesky.smallest_trusted(about)
+    # Where nothing varies, anything will do.
+    alpha = max(2 * needed / state.frame.ridge_scale, 1e-100)
+    return solve(state, replace(settings, alpha=alpha), why + "; the smallest ridge it can carry")
 
 
 def _solve_box(moments: Moments, scale: float, limits, settings: Settings, why: str) -> Solution:
@@ -322,7 +330,7 @@ def _solve_factor(factor: Factor, scale: float, settings: Settings, why: str) ->
     if settings.solver == "dual" or (settings.solver == "auto" and few):
         # Z̃Z̃' squares the condition number as Z̃'Z̃ does; small ridges need the rows themselves.
         mu = np.inf if settings.alpha == "auto" else settings.alpha * scale
-        needed = 1e-11 * factor.trace
+        needed = DUAL_TRUSTED * factor.trace
         if mu >= needed:
             path = spectrum.from_few_rows(factor, settings.intercept)
             reason = "fewer rows than columns: the dual" if few else "asked for"

@@ -10,7 +10,8 @@ import numpy as np
 from ..families.base import OUTSIDE
 from ..frame import Frame
 
-BLOCK = 8192
+# Entries that are looked at together.
+AT_ONCE = 2**20
 
 
 @dataclass
@@ -22,8 +23,9 @@ class Outside:
     def note(self, frame: Frame, X) -> None:
         """Count rows of X that the family clips, and warn if they are the first ones."""
         found = 0
-        for start in range(0, X.shape[0], BLOCK):
-            clipped = frame.family.outside(frame.rows(X[start : start + BLOCK], np.float64))
+        step = max(1, AT_ONCE // X.shape[1])
+        for start in range(0, X.shape[0], step):
+            clipped = frame.family.outside(frame.rows(X[start : start + step], np.float64))
             if clipped is None:
                 return
             found += int(clipped.sum())

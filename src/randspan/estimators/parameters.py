@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,8 @@ def check_clip(clip) -> None:
     """None, "auto", or a positive number."""
     if clip is None or (isinstance(clip, str) and clip == "auto"):
         return
-    known = None if isinstance(clip, str) else check_number("clip", clip)
-    if known is None or known <= 0:
+    number = float(clip) if isinstance(clip, Real) and not isinstance(clip, bool) else np.nan
+    if not (np.isfinite(number) and number > 0):
         raise ValueError(f"clip must be None, 'auto' or a positive number, got {clip!r}.")
 
 

@@ -17,6 +17,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,8 @@ class Family(BaseEstimator, ABC):
 
     def default_components(self, n_rows: float) -> int | None:
         """How many functions ``n_components="auto"`` draws; None: doubled until it pays no more."""
+        if not isinstance(self.default_alpha, str):
+            return ceil(np.sqrt(n_rows))  # few enough for least squares
         return 100 if self.sparse or self.grows else None
 
     @property

@@ -24,19 +24,15 @@ class Cube:
     def places(self, rows: Rows) -> NDArray[np.float64]:
         """Every row in the cube; a column without any width is in its middle."""
         width = self.upper - self.lower
-        shares = (_exact(rows) - self.lower) / np.where(width > 0, width, 1.0)
+        shares = (rows.exact - self.lower) / np.where(width > 0, width, 1.0)
         shares = np.where(width > 0, np.clip(shares, 0, 1), 0.5)
         return self.inset + (1 - 2 * self.inset) * shares
 
     def outside(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are clipped, rounding errors apart."""
-        x, width = _exact(rows), self.upper - self.lower
+        x, width = rows.exact, self.upper - self.lower
         slack = 1e-6 * np.where(width > 0, width, np.maximum(np.abs(self.lower), 1.0))
         return np.any((x < self.lower - slack) | (x > self.upper + slack), axis=1)
-
-
-def _exact(rows: Rows) -> NDArray[np.float64]:
-    return Rows(rows.values, rows.centre, rows.scale, np.float64, rows.rotation).dense
 
 
 def check_interval(interval, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from .anchors import Anchored
 from .base import Family, Functions, is_count
@@ -59,39 +58,44 @@ class Dictionary(Family):
     def __init__(self, basis):
         self.basis = basis
 
-    def default_components(self, n_rows):
-        return ceil(np.sqrt(n_rows))
+    def __sklearn_clone__(self):
+        # A fitted transformer stays fitted, and a large basis is not copied.
+        return Dictionary(clone(self.basis) if isinstance(self.basis, Mercer) else self.basis)
 
     def rows_wanted(self, n_components):
-        wanted = getattr(self.basis, "rows_wanted", None)
-        return super().rows_wanted(n_components) if wanted is None else wanted(n_components)
+        if isinstance(self.basis, Mercer):
+            return self.basis.rows_wanted(n_components)
+        return super().rows_wanted(n_components)
 
     def resolve(self, sample, n_components, seed):
         basis = self.basis
         if isinstance(basis, Basis):
             return self
-        if hasattr(basis, "resolve"):
+        if isinstance(basis, Mercer):
             return self.with_values(basis=basis.resolve(sample, n_components, seed))
+        call = getattr(basis, "transform", basis)
+        listed = isinstance(basis, Sequence) and all(map(callable, basis))
+        if isinstance(basis, (type, Family)) or not (listed or callable(call)):
+            raise ValueError(
+                "basis must be a callable, a list of callables, a fitted transformer, drawn "
+                f"functions or rs.Mercer(); got {basis!r}."
+            )
+        if hasattr(basis, "__len__") and len(basis) == 0:
+            raise ValueError("The basis is empty: it must have one function at least.")
+        if listed:
+            return self.with_values(basis=Listed(list(basis), len(basis)))
         if callable(basis) and hasattr(basis, "__len__"):
             return self.with_values(basis=Blocks(basis, len(basis)))
-        if isinstance(basis, Sequence) and len(basis) and all(map(callable, basis)):
-            return self.with_values(basis=Listed(list(basis), len(basis)))
-        call = getattr(basis, "transform", basis)
-        if not callable(call) or isinstance(basis, type):
-            raise ValueError(
-                "basis must be a callable, a list of callables, a fitted transformer or "
-                f"rs.Mercer(); got {basis!r}."
-            )
-        first = _checked(call(sample.rows[:1].dense), 1, None, basis)
+        first = _checked(call(sample.rows[:1].exact), 1, None, repr(basis))
         return self.with_values(basis=Whole(call, first.shape[1]))
 
     def sample(self, n_features, n_components, seed):
         return DictionaryFunctions(self, n_features, n_components, seed)
 
     def closed_form(self, X, Y):
-        left, right = X.dense.astype(np.float64), Y.dense.astype(np.float64)
+        left, right = X.exact, Y.exact
         total = np.zeros((len(left), len(right)))
-        for columns in self.basis.blocks(max(len(left), len(right))):
+        for columns in self.basis.blocks():
             a, b = (self.basis.checked(x, columns) for x in (left, right))
             products = a @ b.T
             total += products.toarray() if sparse.issparse(products) else products
@@ -135,9 +139,9 @@ class DictionaryFunctions(Functions):
     def _values(self, basis: Basis, rows: Rows) -> NDArray[np.float64]:
         from .scrambling import add_products
 
-        X = Rows(rows.values, rows.centre, rows.scale, np.float64, rows.rotation).dense
+        X = rows.exact
         total = np.zeros((len(X), self.n_components))
-        for columns in basis.blocks(len(X)):
+        for columns in basis.blocks():
             values = basis.checked(X, columns)
             if sparse.issparse(values):
                 met = np.unique(values.indices)
@@ -163,9 +167,9 @@ class Basis(ABC):
     def __len__(self) -> int:
         return self.count
 
-    def blocks(self, n_rows: int) -> Iterator[slice]:
-        """Slices of the numbers of functions."""
-        step = len(self) if self.whole else max(16, AT_ONCE // max(n_rows, 1))
+    def blocks(self) -> Iterator[slice]:
+        """Slices of the numbers of functions, the same ones for any number of rows."""
+        step = len(self) if self.whole else AT_ONCE // ROWS
         return (slice(s, min(s + step, len(self))) for s in range(0, len(self), step))
 
     @abstractmethod
@@ -174,7 +178,12 @@ class Basis(ABC):
 
     def checked(self, X: NDArray, columns: slice) -> Any:
         width = columns.stop - columns.start
-        return _checked(self.values(X, columns), len(X), width, self)
+        return _checked(self.values(X, columns), len(X), width, self.name)
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What errors call it."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +193,7 @@ class Whole(Basis):
     call: Callable
     count: int
     whole = True
+    name = property(lambda self: repr(self.call))
 
     def values(self, X, columns):
         return self.call(X)
@@ -195,6 +205,7 @@ class Blocks(Basis):
 
     call: Callable
     count: int
+    name = property(lambda self: repr(self.call))
 
     def values(self, X, columns):
         return self.call(X, columns.start, columns.stop)
@@ -206,39 +217,46 @@ class Listed(Basis):
 
     calls: list[Callable]
     count: int
+    name = property(lambda self: f"[{self.calls[0]!r}, ...]")
 
     def values(self, X, columns):
-        values = [np.asarray(call(X)) for call in self.calls[columns]]
-        for number, value in enumerate(values, columns.start):
+        found = []
+        for number, call in enumerate(self.calls[columns], columns.start):
+            value = call(X)
+            value = value.toarray() if sparse.issparse(value) else np.asarray(value)
             if value.size != len(X):
                 raise ValueError(
-                    f"Function {number} of the basis, {self.calls[number]!r}, returned an array of "
-                    f"shape {value.shape} for {len(X)} rows."
+                    f"Function {number} of the basis, {call!r}, returned an array of shape "
+                    f"{value.shape} for {len(X)} rows."
                 )
-        return np.column_stack([value.reshape(len(X)) for value in values])
+            found.append(value.reshape(len(X)))
+        return np.column_stack(found)
 
 
-def _checked(values, n_rows: int, width: int | None, basis) -> Any:
+def _checked(values, n_rows: int, width: int | None, basis: str) -> Any:
     """A float64 matrix with a row for every row, dense or in compressed rows."""
-    if sparse.issparse(values):
-        values = sparse.csr_array(values, dtype=np.float64)
-        values.sum_duplicates()
-        finite = np.isfinite(values.data).all()
-    else:
+    dense = not sparse.issparse(values)
+    values = np.asarray(values) if dense else sparse.csr_array(values)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"The basis {basis} returned {values.dtype} where numbers were expected.")
+    if dense:
         values = np.ascontiguousarray(values, dtype=np.float64)
-        finite = np.isfinite(values).all()
-    if values.ndim != 2 or len(values.shape) != 2 or values.shape[0] != n_rows:
+    else:
+        values = values.astype(np.float64)
+        values.sum_duplicates()
+    finite = np.isfinite(values if dense else values.data).all()
+    if values.ndim != 2 or values.shape[0] != n_rows:
         raise ValueError(
-            f"The basis {basis!r} returned an array of shape {values.shape} for {n_rows} row(s); "
+            f"The basis {basis} returned an array of shape {values.shape} for {n_rows} row(s); "
             "it must return a row for every row and a column for every function."
         )
     if values.shape[1] != (width or max(values.shape[1], 1)):
         raise ValueError(
-            f"The basis {basis!r} returned {values.shape[1]} column(s) where {width or 'some'} "
+            f"The basis {basis} returned {values.shape[1]} column(s) where {width or 'some'} "
             "were expected."
         )
     if not finite:
-        raise ValueError(f"The basis {basis!r} returned NaN or infinity.")
+        raise ValueError(f"The basis {basis} returned NaN or infinity.")
     return values
 
 
@@ -247,7 +265,8 @@ class Mercer(Anchored, BaseEstimator):
 
     u_i and μ_i = m·λ_i are eigenvectors and eigenvalues of the kernel matrix of m anchors Z. Then
     Σ_i φ_i(x) φ_i(y) is the kernel itself between anchors, and Nyström's approximation elsewhere:
-    what `Dictionary` makes of it are Gaussian processes with that covariance.
+    what `Dictionary` makes of it are Gaussian processes with that covariance. Values are matrix
+    products: a row alone and the same row among others agree to rounding errors, not to the bit.
 
     Parameters
     ----------
@@ -291,6 +310,11 @@ class Mercer(Anchored, BaseEstimator):
         anchors = law.chosen(sample, n_components, seed, n_components)
         values, vectors = linalg.eigh(law.values(Rows(anchors), anchors))
         values, vectors = values[::-1], vectors[:, ::-1].copy()
+        if -values.min() > 1e-8 * max(values.max(), 0.0):
+            raise ValueError(
+                f"The kernel {known['kernel']!r} has negative eigenvalues (from {values.min():.2g} "
+                f"to {values.max():.2g}): only a positive definite one has this basis."
+            )
         kept = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
         kept[len(values) if self.rank is None else int(self.rank) :] = False
         if not kept.any():
@@ -310,6 +334,7 @@ class Eigenfunctions(Basis):
     weights: NDArray[np.float64]
     count: int
     whole = True
+    name = property(lambda self: repr(self.law))
 
     def values(self, X, columns):
         return self.law.values(Rows(X), self.law.anchors) @ self.weights

@@ -27,8 +27,11 @@ from .cube import Cube, check_interval, neighbourly
 from .randomness import raw_bits
 from .rows import Rows
 
-# Products of one row that are still worth computing, and those that a default depth stays within.
-MOST_PRODUCTS, MANY_PRODUCTS = 2**20, 2**12
+# Products of one row that are still worth computing, and those that defaults stay within: of a
+# tensor grid, and of a sparse one.
+MOST_PRODUCTS, TENSOR_PRODUCTS, SPARSE_PRODUCTS = 2**18, 2**14, 2**12
+# Entries of kernels that are computed at once.
+AT_ONCE = 2**20
 # Scales that the digits of a float reach.
 DEEPEST = 50
 # Terms are taken together until a row has so many products; pieces have as many rows as make this.
@@ -42,21 +45,15 @@ class Rung:
     nodes: NDArray[np.int64]
     values: NDArray[np.float64]
 
-    def matrix(self) -> sparse.csr_array:
-        """Values as a matrix, a column for every node."""
-        n, width = self.nodes.shape
-        starts = np.arange(0, n * width + 1, width)
-        size = int(self.nodes.max(initial=0)) + 1
-        return sparse.csr_array((self.values.ravel(), self.nodes.ravel(), starts), (n, size))
-
 
 class Ladder(ABC):
     """The functions of one coordinate, rung by rung."""
 
     #: whether rung 0 is the constant 1
     constant: bool
-    #: how many nodes of every rung meet a place
+    #: how many nodes of every rung meet a place, and how many there are
     widths: list[int]
+    sizes: list[int]
 
     @abstractmethod
     def rungs(self, places: NDArray[np.float64]) -> list[Rung]:
@@ -84,9 +81,6 @@ class Multiresolution(Family):
 
     sees_scales = property(lambda self: False)
 
-    def default_components(self, n_rows):
-        return ceil(np.sqrt(n_rows))
-
     # -- what a family of this kind says ---------------------------------------------------------
 
     @abstractmethod
@@ -102,8 +96,8 @@ class Multiresolution(Family):
         """How many products meet a row."""
 
     @abstractmethod
-    def closed_form_of(self, x: NDArray, y: NDArray) -> NDArray[np.float64]:
-        """The kernel of a resolved law at places in the cube."""
+    def kernel_of(self, x: list[list[Rung]], y: list[list[Rung]]) -> NDArray[np.float64]:
+        """The kernel of a resolved law, from the rungs of every coordinate."""
 
     # -- what they share -------------------------------------------------------------------------
 
@@ -118,7 +112,7 @@ class Multiresolution(Family):
         """A depth for as many rows as there are, within reason; refuses what is beyond it."""
         d, depth = sample.shape[1], self.depth
         if isinstance(depth, str) and depth == "auto":
-            depth = self._default_depth(sample.count, d)
+            depth = self.default_depth(sample.count, d)
         elif not (is_count(depth) and depth <= DEEPEST) and depth != np.inf:
             raise ValueError(
                 f"depth must be 'auto', a whole number of scales from 1 to {DEEPEST} (beyond it "
@@ -126,17 +120,18 @@ class Multiresolution(Family):
             )
         if depth != np.inf and self.products(d, int(depth)) > MOST_PRODUCTS:
             raise ValueError(
-                f"{self!r} would sum more than a million products for every row of {d} columns: "
-                "use grid='sparse', a smaller depth, or fewer columns."
+                f"{self!r} would sum more than {MOST_PRODUCTS:,} products for every row of {d} "
+                "columns: use grid='sparse', a smaller depth, or fewer columns."
             )
         return self.with_values(depth=depth)
 
-    def _default_depth(self, n_rows: float, d: int) -> int:
+    def default_depth(self, n_rows: float, d: int) -> int:
+        """A depth with as many functions as rows; on a sparse grid what a row can still pay."""
         fitting = max(1, ceil(log2(max(n_rows, 2)) / d))
         if self.grid != "sparse":
             return fitting + self.extra_depth
         depth = max(1, ceil(log2(max(n_rows, 2))) + self.extra_depth)
-        while depth > 1 and self.products(d, depth) > MANY_PRODUCTS:
+        while depth > 1 and self.products(d, depth) > SPARSE_PRODUCTS:
             depth -= 1
         return depth
 
@@ -157,7 +152,16 @@ class Multiresolution(Family):
         return MultiresolutionFunctions(self, n_features, n_components, seed)
 
     def closed_form(self, X, Y):
-        return self.closed_form_of(self.cube.places(X), self.cube.places(Y))
+        x, y = self.cube.places(X), self.cube.places(Y)
+        ladders = self.ladders(x.shape[1])
+
+        def rungs(places: NDArray) -> list[list[Rung]]:
+            return [ladder.rungs(column) for ladder, column in zip(ladders, places.T, strict=True)]
+
+        right = rungs(y)
+        step = max(1, AT_ONCE // max(len(y), 1))  # there are many kernels of rungs, each as large
+        parts = [self.kernel_of(rungs(x[s : s + step]), right) for s in range(0, len(x), step)]
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +169,9 @@ class MultiresolutionFunctions(Functions):
     """Σ_i ξ_i φ_i(x) for drawn ξ that are functions of the seed, the function and the node."""
 
     seed: int
+
+    def __getstate__(self):
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
     @cached_property
     def _function_keys(self) -> NDArray[np.uint64]:
@@ -222,18 +229,33 @@ class MultiresolutionFunctions(Functions):
         """
         from . import scrambling
 
+        ladders, rungs = self._plan.ladders, [int(rung) for rung in rungs]
+        if len(rungs) != len(ladders) or not all(
+            0 <= rung < len(ladder.sizes) for rung, ladder in zip(rungs, ladders, strict=True)
+        ):
+            raise ValueError(
+                f"rungs must be {len(ladders)} number(s) from 0 to {len(ladders[0].sizes) - 1}, "
+                f"one for every column; got {rungs}."
+            )
         nodes = np.ascontiguousarray(nodes, dtype=np.int64)
-        constant = [ladder.constant for ladder in self._plan.ladders]
-        active = [m for m, rung in enumerate(rungs) if rung or not constant[m]]
+        sizes = [ladder.sizes[rung] for rung, ladder in zip(rungs, ladders, strict=True)]
+        if nodes.ndim != 2 or nodes.shape[1] != len(rungs):
+            raise ValueError(f"nodes must have the shape (m, {len(rungs)}), got {nodes.shape}.")
+        if ((nodes < 0) | (nodes >= sizes)).any():
+            raise ValueError(f"Rungs {rungs} have {sizes} nodes each, numbered from 0.")
+        active = [m for m, rung in enumerate(rungs) if rung or not ladders[m].constant]
         keys = np.empty((len(nodes), 1), dtype=np.uint64)
         starts = np.array([0, len(active)])
+        first = _keys_of_terms(self.seed, starts, active, [rungs[m] for m in active])
+        if first[0] not in self._plan.keys:
+            raise ValueError(f"There is no product of rungs {rungs} on the grid {self.family!r}.")
         scrambling.multiply(
             nodes,
             np.ones(nodes.shape),
             starts,
             np.array(active, dtype=np.int64),
             np.ones(len(active), dtype=np.int64),
-            _keys_of_terms(self.seed, starts, active, [rungs[m] for m in active]),
+            first,
             np.ones(1),
             keys,
             np.empty(keys.shape),
@@ -321,69 +343,86 @@ def function_keys(seed: int, count: int) -> NDArray[np.uint64]:
 # -- grids ---------------------------------------------------------------------------------------
 
 
-def tensor_terms(ladders: list[Ladder]) -> Iterator[Term]:
-    """All products of rungs."""
-    for levels in product(range(len(ladders[0].widths)), repeat=len(ladders)):
-        active = ((m, rung) for m, rung in enumerate(levels) if rung or not ladders[m].constant)
-        yield Term(tuple(active))
+class Grid(ABC):
+    """Which products of rungs there are, for ladders of as many rungs each."""
+
+    @abstractmethod
+    def terms(self, ladders: list[Ladder]) -> Iterator[Term]:
+        """The products themselves."""
+
+    @abstractmethod
+    def products(self, widths: list[int], d: int) -> int:
+        """How many of them meet a point, for rungs of these widths in every coordinate."""
+
+    @abstractmethod
+    def kernel(self, x: list[list[Rung]], y: list[list[Rung]]) -> NDArray[np.float64]:
+        """Σ φ(x) φ(y), for the rungs of every coordinate at x and at y."""
 
 
-def sparse_terms(ladders: list[Ladder]) -> Iterator[Term]:
-    """Products of rungs whose numbers sum to less than there are."""
-    constant = all(ladder.constant for ladder in ladders)
+class Tensor(Grid):
+    """All products."""
 
-    def grow(first: int, left: int, active: tuple) -> Iterator[Term]:
-        if constant or first == len(ladders):
-            yield Term(active)
-        for m in range(first, len(ladders) if constant else min(first + 1, len(ladders))):
-            for rung in range(1 if constant else 0, left + 1):
-                yield from grow(m + 1, left - rung, (*active, (m, rung)))
+    def terms(self, ladders):
+        for levels in product(range(len(ladders[0].widths)), repeat=len(ladders)):
+            active = ((m, rung) for m, rung in enumerate(levels) if rung or not ladders[m].constant)
+            yield Term(tuple(active))
 
-    yield from grow(0, len(ladders[0].widths) - 1, ())
+    def products(self, widths, d):
+        return sum(widths) ** d
 
-
-def tensor_products(widths: list[int], d: int) -> int:
-    return sum(widths) ** d
-
-
-def sparse_products(widths: list[int], d: int) -> int:
-    """Products of widths over rungs that sum to less than len(widths), in all."""
-    counts = np.zeros(len(widths), dtype=object)
-    counts[0] = 1
-    for _ in range(d):
-        counts = np.convolve(counts, np.array(widths, dtype=object))[: len(widths)]
-        if counts.sum() > MOST_PRODUCTS:
-            break
-    return int(counts.sum())
+    def kernel(self, x, y):
+        total = np.ones(1)
+        for left, right in zip(x, y, strict=True):
+            total = total * sum(map(rung_kernel, left, right))
+        return total
 
 
-def tensor_kernel(kernels: Iterator[list[NDArray]]) -> NDArray[np.float64]:
-    """Π_m Σ_ρ k_mρ, for kernels of all rungs of every coordinate."""
-    total = np.ones(1)
-    for rungs in kernels:
-        total = total * sum(rungs)
-    return total
+class Sparse(Grid):
+    """Products of rungs whose numbers sum to less than there are rungs."""
+
+    def terms(self, ladders):
+        def grow(first: int, left: int, raised: tuple) -> Iterator[tuple]:
+            yield raised
+            if left:
+                for m in range(first, len(ladders)):
+                    for rung in range(1, left + 1):
+                        yield from grow(m + 1, left - rung, (*raised, (m, rung)))
+
+        lowest = [m for m, ladder in enumerate(ladders) if not ladder.constant]
+        for raised in grow(0, len(ladders[0].widths) - 1, ()):
+            known = dict(raised)
+            rest = ((m, 0) for m in lowest if m not in known)
+            yield Term(tuple(sorted((*raised, *rest))))
+
+    def products(self, widths, d):
+        counts, power = np.array([1], dtype=object), np.array(widths, dtype=object)
+        while d:  # the d-th power of Σ widths[i]·z^i, up to the largest sum
+            if d % 2:
+                counts = np.convolve(counts, power)[: len(widths)]
+            power = np.convolve(power, power)[: len(widths)]
+            d //= 2
+        return int(counts.sum())
+
+    def kernel(self, x, y):
+        totals: list = [1.0] + [0.0] * (len(x[0]) - 1)  # by the sum of rungs so far
+        for left, right in zip(x, y, strict=True):
+            kernels = list(map(rung_kernel, left, right))
+            for level in range(len(totals) - 1, -1, -1):
+                totals[level] = sum(totals[level - i] * kernels[i] for i in range(level + 1))
+        return np.asarray(sum(totals))
 
 
-def sparse_kernel(kernels: Iterator[list[NDArray]]) -> NDArray[np.float64]:
-    """Σ of Π_m k_mρ over rungs ρ that sum to less than there are."""
-    totals: list = [1.0]
-    for rungs in kernels:
-        fresh = [0.0] * len(rungs)
-        for have, known in enumerate(totals):
-            for rung in range(len(rungs) - have):
-                fresh[have + rung] = fresh[have + rung] + known * rungs[rung]
-        totals = fresh
-    return np.asarray(sum(totals))
+GRIDS: dict[str, Grid] = {"tensor": Tensor(), "sparse": Sparse()}
 
 
-def rung_kernels(ladder: Ladder, x: NDArray, y: NDArray) -> list[NDArray[np.float64]]:
-    """Σ of φ(x) φ(y) over the nodes of every rung."""
-    found = []
-    for left, right in zip(ladder.rungs(x), ladder.rungs(y), strict=True):
-        a, b = left.matrix(), right.matrix()
-        size = max(a.shape[1], b.shape[1])
-        a.resize(len(x), size)
-        b.resize(len(y), size)
-        found.append((a @ b.T).toarray())
-    return found
+def rung_kernel(left: Rung, right: Rung) -> NDArray[np.float64]:
+    """Σ of φ(x) φ(y) over the nodes of a rung."""
+    nodes = np.concatenate([left.nodes.ravel(), right.nodes.ravel()])
+    different, numbers = np.unique(nodes, return_inverse=True)
+    matrices = []
+    for rung, own in ((left, numbers[: left.nodes.size]), (right, numbers[left.nodes.size :])):
+        n, width = rung.values.shape
+        starts = np.arange(0, n * width + 1, width)
+        shape = (n, len(different))
+        matrices.append(sparse.csr_array((rung.values.ravel(), own.ravel(), starts), shape))
+    return (matrices[0] @ matrices[1].T).toarray()

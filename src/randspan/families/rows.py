@@ -57,6 +57,11 @@ class Rows:
             values = values * self.scale
         return np.ascontiguousarray(values, dtype=self.dtype)
 
+    @property
+    def exact(self) -> NDArray[np.float64]:
+        """The dense rows in float64, whatever precision was asked for."""
+        return Rows(self.values, self.centre, self.scale, np.float64, self.rotation).dense
+
     def project(self, directions: NDArray) -> NDArray:
         """x̃ · directionsᵀ, one column for every row of ``directions``."""
         if self.rotation is not None:

@@ -10,18 +10,7 @@ from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
 
 from .base import check_choice
-from .multiresolution import (
-    Ladder,
-    Multiresolution,
-    Rung,
-    rung_kernels,
-    sparse_kernel,
-    sparse_products,
-    sparse_terms,
-    tensor_kernel,
-    tensor_products,
-    tensor_terms,
-)
+from .multiresolution import GRIDS, TENSOR_PRODUCTS, Ladder, Multiresolution, Rung
 
 
 class BrownianSheets(Multiresolution):
@@ -45,11 +34,13 @@ class BrownianSheets(Multiresolution):
     depth : "auto", int or np.inf, default="auto"
         How many scales of hats a coordinate has on the tensor grid, log₂(n)/d for n rows of d
         columns; on the sparse grid the largest sum of levels, at most log₂ n and less where a row
-        would meet more than 4,096 products. ``np.inf`` is for the kernel alone.
+        would meet more than 4,096 products. ``np.inf`` is for the kernel alone. A stream has the
+        depth for the rows of its first block.
     grid : {"tensor", "sparse"}, default="tensor"
         All products of levels, or those whose levels sum to ``depth`` at most: the level of the
         constant is 0, of x 1, of the hats at scale j it is j + 2 (one less each without the
-        constant). The tensor grid has (depth + 2)^d products in a row, and is for few columns.
+        constant). The tensor grid has (depth + 2)^d products in a row, and is for few columns:
+        where depth="auto" would make more than 16,384 of them, the grid is sparse.
     interval : (a, b) or None, default=None
         What is mapped to the cube, two numbers or two arrays with one number a column, in the units
         that functions see (of standardised columns, unless ``standardize=False``). None takes the
@@ -79,10 +70,20 @@ class BrownianSheets(Multiresolution):
         return self.order > 0
 
     def resolve(self, sample, n_components, seed):
-        if isinstance(self.order, bool) or self.order not in (0, 1, 2):
+        whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
+        if not (whole and 0 <= self.order <= 2):
             raise ValueError(f"order must be 0, 1 or 2, got {self.order!r}.")
-        check_choice("grid", self.grid, ("tensor", "sparse"))
-        return self.resolve_cube(sample).resolve_depth(sample)
+        check_choice("grid", self.grid, GRIDS)
+        if self._too_wide(sample):
+            return self.with_values(grid="sparse").resolve(sample, n_components, seed)
+        return self.resolve_depth(sample).resolve_cube(sample)
+
+    def _too_wide(self, sample) -> bool:
+        """Whether a tensor grid that nobody gave a depth has more products than are worth it."""
+        if self.grid != "tensor" or not isinstance(self.depth, str):
+            return False
+        d = sample.shape[1]
+        return self.products(d, self.default_depth(sample.count, d)) > TENSOR_PRODUCTS
 
     def ladders(self, n_features):
         return [self._ladder(int(self.depth))] * n_features
@@ -92,21 +93,22 @@ class BrownianSheets(Multiresolution):
         return Motions(self.order, bool(self.constant), hats)
 
     def terms(self, ladders):
-        return (tensor_terms if self.grid == "tensor" else sparse_terms)(ladders)
+        return GRIDS[self.grid].terms(ladders)
 
     def products(self, n_features, depth):
-        count = tensor_products if self.grid == "tensor" else sparse_products
-        return count(self._ladder(depth).widths, n_features)
+        return GRIDS[self.grid].products(self._ladder(depth).widths, n_features)
 
-    def closed_form_of(self, x, y):
-        if self.depth == np.inf:
-            total = np.ones((len(x), len(y)))
-            for left, right in zip(x.T, y.T, strict=True):
-                total *= covariance(left[:, None], right, self.order, self.constant)
-            return total
-        ladder = self._ladder(int(self.depth))
-        kernels = (rung_kernels(ladder, a, b) for a, b in zip(x.T, y.T, strict=True))
-        return (tensor_kernel if self.grid == "tensor" else sparse_kernel)(kernels)
+    def kernel_of(self, x, y):
+        return GRIDS[self.grid].kernel(x, y)
+
+    def closed_form(self, X, Y):
+        if self.depth != np.inf:
+            return super().closed_form(X, Y)
+        x, y = self.cube.places(X), self.cube.places(Y)
+        total = np.ones((len(x), len(y)))
+        for left, right in zip(x.T, y.T, strict=True):
+            total *= covariance(left[:, None], right, self.order, self.constant)
+        return total
 
 
 def covariance(x, y, order: int, constant: bool):
@@ -132,7 +134,9 @@ class Motions(Ladder):
 
     def __init__(self, order: int, constant: bool, scales: int):
         self.order, self.constant, self.scales = order, constant, scales
-        self.widths = [1] * constant + [len(_polynomials(order, constant))] + [order + 1] * scales
+        whole = [1] * constant + [len(_polynomials(order, constant))]
+        self.widths = whole + [order + 1] * scales
+        self.sizes = whole + [(order + 1) * 2**j for j in range(scales)]
 
     def rungs(self, places):
         n, q = len(places), self.order

@@ -9,22 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import check_choice, check_positive
-from .multiresolution import (
-    Ladder,
-    Multiresolution,
-    Rung,
-    Term,
-    rung_kernels,
-    sparse_kernel,
-    sparse_products,
-    sparse_terms,
-    tensor_kernel,
-    tensor_products,
-    tensor_terms,
-)
+from .multiresolution import GRIDS, Ladder, Multiresolution, Rung, Term, rung_kernel
 
-# How far PyWavelets goes, and where symlets begin.
-ORDERS = {"db": range(1, 39), "sym": range(2, 21)}
+# How far PyWavelets goes. (The first Daubechies wavelet is Haar's, which is not continuous.)
+ORDERS = {"db": range(2, 39), "sym": range(2, 21)}
 # Isotropic wavelets of more columns are for those who ask for them.
 FEW_COLUMNS = 3
 
@@ -88,7 +76,7 @@ class ScrambledWavelets(Multiresolution):
 
     def resolve(self, sample, n_components, seed):
         d = sample.shape[1]
-        check_choice("grid", self.grid, ("isotropic", "tensor", "sparse"))
+        check_choice("grid", self.grid, ("isotropic", *GRIDS))
         open_ = [value for value in (self.wavelet, self.smoothness) if _is_auto(value)]
         if self._isotropic and d > FEW_COLUMNS and len(open_) == 2:
             return self.with_values(grid="sparse").resolve(sample, n_components, seed)
@@ -98,7 +86,7 @@ class ScrambledWavelets(Multiresolution):
                 "Scrambled wavelets of infinite depth have no kernel in closed form: give depth a "
                 "number."
             )
-        return law.resolve_cube(sample).resolve_depth(sample)
+        return law.resolve_depth(sample).resolve_cube(sample)
 
     def _with_smoothness(self, d: int) -> ScrambledWavelets:
         """A wavelet and a smoothness that go together; refuses those that do not."""
@@ -158,7 +146,7 @@ class ScrambledWavelets(Multiresolution):
 
     def terms(self, ladders):
         if not self._isotropic:
-            yield from (tensor_terms if self.grid == "tensor" else sparse_terms)(ladders)
+            yield from GRIDS[self.grid].terms(ladders)
             return
         yield Term(())
         for j in range(int(self.depth)):
@@ -171,23 +159,20 @@ class ScrambledWavelets(Multiresolution):
         widths = [_width(self.wavelet, j) for j in range(depth)]
         if self._isotropic:
             return 1 + (2**n_features - 1) * sum(width**n_features for width in widths)
-        count = tensor_products if self.grid == "tensor" else sparse_products
-        return count([1, *widths], n_features)
+        return GRIDS[self.grid].products([1, *widths], n_features)
 
-    def closed_form_of(self, x, y):
-        ladders = zip(self.ladders(x.shape[1]), x.T, y.T, strict=True)
-        kernels = (rung_kernels(ladder, a, b) for ladder, a, b in ladders)
+    def kernel_of(self, x, y):
         if not self._isotropic:
-            return (tensor_kernel if self.grid == "tensor" else sparse_kernel)(kernels)
-        # All types but the one of scaling functions alone: Π (both) - Π (scaling functions).
-        both, smooth = ([np.ones(1)] * int(self.depth) for _ in range(2))
-        for rungs in kernels:
-            for j in range(int(self.depth)):
-                smooth[j] = smooth[j] * rungs[1 + 2 * j]
-                both[j] = both[j] * (rungs[1 + 2 * j] + rungs[2 + 2 * j])
-        total = np.ones((len(x), len(y)))
+            return GRIDS[self.grid].kernel(x, y)
+        total = np.ones(1)
         for j in range(int(self.depth)):
-            total += 4.0 ** (-j * self.smoothness) * (both[j] - smooth[j])
+            # All types but the one of scaling functions alone: Π (both) - Π (scaling functions).
+            both, smooth = np.ones(1), np.ones(1)
+            for left, right in zip(x, y, strict=True):
+                scaling, wavelet = map(rung_kernel, left[1 + 2 * j :][:2], right[1 + 2 * j :][:2])
+                smooth = smooth * scaling
+                both = both * (scaling + wavelet)
+            total = total + 4.0 ** (-j * self.smoothness) * (both - smooth)
         return total
 
 
@@ -197,10 +182,10 @@ def _is_auto(value) -> bool:
 
 def _moments(wavelet) -> int:
     """The number of vanishing moments in a wavelet's name."""
-    found = re.fullmatch(r"(db|sym)(\d+)", wavelet) if isinstance(wavelet, str) else None
+    found = re.fullmatch(r"(db|sym)([1-9]\d*)", wavelet) if isinstance(wavelet, str) else None
     if found is None or int(found[2]) not in ORDERS[found[1]]:
         raise ValueError(
-            f"wavelet must be 'auto', one of 'db1' to 'db38' or of 'sym2' to 'sym20'; got "
+            f"wavelet must be 'auto', one of 'db2' to 'db38' or of 'sym2' to 'sym20'; got "
             f"{wavelet!r}."
         )
     return int(found[2])
@@ -235,9 +220,11 @@ class Cascade(Ladder):
 
     def __init__(self, wavelet: str, scales: int, smoothness: float | None):
         self.wavelet, self.scales, self.smoothness = wavelet, scales, smoothness
-        self.widths = [1]
+        self.widths, self.sizes = [1], [1]
         for j in range(scales):
-            self.widths += [_width(wavelet, j)] * (2 if smoothness is None else 1)
+            kinds = 2 if smoothness is None else 1
+            self.widths += [_width(wavelet, j)] * kinds
+            self.sizes += [2**j] * kinds
 
     def rungs(self, places):
         from .cascade import filters, refine

@@ -177,8 +177,11 @@ def from_factor(factor: Factor, intercept: bool) -> Spectrum:
         Z, Y = rows[:, : Z.shape[1]], rows[:, Z.shape[1] :]
     left, roots, right = _svd(Z)
     # The cutoff of a pseudo-inverse, at the precision of the features. Squares of smaller singular
-    # values would be lost beside the largest one, so it is taken here.
-    kept = roots > max(factor.rows, Z.shape[1]) * 2 * UNIT * roots.max(initial=0.0)
+    # values would be lost beside the largest one, so it is taken here. Where functions hardly vary,
+    # what is left of their mean is rounding.
+    size = max(factor.rows, Z.shape[1])
+    left_over = 4 * np.sqrt(size) * UNIT * np.sqrt(factor.weight) * np.linalg.norm(mean)
+    kept = roots > np.maximum(size * 2 * UNIT * roots.max(initial=0.0), left_over)
     scores = left.T[kept] @ Y
     return _from_rows(
         Z,
