@@ -3,7 +3,7 @@
 The least smooth of these functions have a Hölder exponent of 0.55: between the points of a table no
 interpolation would be good to six digits. But v(x) = (φ(x), φ(x + 1), …) for x in [0, 1) obeys
 v(x) = T_b v(2x - b), b the first binary digit of x and T_b[i, k] = √2 h[2i + b - k]. From the
-integers, where v(0) is an eigenvector of T_0, one product for each of the 54 digits leads up to
+integers, where v(0) is an eigenvector of T_0, one product for each of the 55 digits leads up to
 v(2^j x mod 1) for all scales j at once. The same with the other filter are values of ψ.
 """
 
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from .loops import compiled
 
-# All binary digits of a float in [1/4, 1).
-DIGITS = 54
+# All binary digits of a float in [1/8, 1).
+DIGITS = 55
 
 
 @compiled
 def refine(places, low, high, start, scaling, wavelet):
     """``scaling[j, r, i]`` = φ(y + i) and ``wavelet[j, r, i]`` = ψ(y + i), y = 2^j·places[r] mod 1.
 
-    Places are in [1/4, 1); filters hold their factor √2 and make functions on [0, width].
+    Places are in [1/8, 1); filters hold their factor √2 and make functions on [0, width].
     """
     depth, n, width = scaling.shape
     value, fresh = np.empty(width), np.empty(width)

@@ -14,24 +14,27 @@ from .rows import Rows
 class Cube:
     """x ↦ the box [lower, upper] as [inset, 1 - inset]^d; what lies outside the box is clipped.
 
-    Places are computed in float64 whatever the precision of the rows: they do not depend on it.
+    ``spill`` is the share of its width by which the box may be left on either side. Places are
+    computed in float64 whatever the precision of the rows: they do not depend on it.
     """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     inset: float = 0.0
+    spill: float = 0.0
 
     def places(self, rows: Rows) -> NDArray[np.float64]:
         """Every row in the cube; a column without any width is in its middle."""
         width = self.upper - self.lower
         shares = (rows.exact - self.lower) / np.where(width > 0, width, 1.0)
-        shares = np.where(width > 0, np.clip(shares, 0, 1), 0.5)
+        shares = np.where(width > 0, np.clip(shares, -self.spill, 1 + self.spill), 0.5)
         return self.inset + (1 - 2 * self.inset) * shares
 
     def outside(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are clipped, rounding errors apart."""
         x, width = rows.exact, self.upper - self.lower
-        slack = 1e-6 * np.where(width > 0, width, np.maximum(np.abs(self.lower), 1.0))
+        rounding = 1e-6 * np.where(width > 0, width, np.maximum(np.abs(self.lower), 1.0))
+        slack = self.spill * width + rounding
         return np.any((x < self.lower - slack) | (x > self.upper + slack), axis=1)
 
 

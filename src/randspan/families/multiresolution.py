@@ -74,8 +74,9 @@ class Multiresolution(Family):
     on_cube = True
     #: the share of the cube on every side that the training data are kept away from
     inset = 0.0
-    #: the share of its width by which the box of the training data is widened
+    #: the share of its width by which the box of the training data is widened, or may be left
     margin = 0.0
+    spill = 0.0
     #: scales beyond those that as many functions as rows would have
     extra_depth = 0
 
@@ -138,7 +139,7 @@ class Multiresolution(Family):
     @property
     def cube(self) -> Cube:
         lower, upper = self.interval
-        return Cube(lower, upper, self.inset)
+        return Cube(lower, upper, self.inset, self.spill)
 
     def outside(self, rows):
         return self.cube.outside(rows)

@@ -47,8 +47,8 @@ class ScrambledWavelets(Multiresolution):
         wavelet or smoothness are given.
     interval : (a, b) or None, default=None
         What is mapped to the middle half of the cube, so that no data meet the seam of periodic
-        functions; as for `BrownianSheets`. None takes the range of every column. Values outside are
-        clipped.
+        functions; as for `BrownianSheets`. None takes the range of every column. Values more than
+        5 % outside are clipped.
 
     Examples
     --------
@@ -59,6 +59,7 @@ class ScrambledWavelets(Multiresolution):
     """
 
     inset = 0.25
+    spill = 0.05
     extra_depth = 1
 
     def __init__(
