@@ -14,7 +14,7 @@ from scipy import sparse, stats
 
 import randspan as rs
 from randspan.families import cascade
-from randspan.families.multiresolution import GRIDS
+from randspan.families.grids import GRIDS
 from randspan.families.sheets import Motions, covariance
 from test_kernels import agrees, upper
 
@@ -326,6 +326,12 @@ def test_wavelets_are_orthonormal_and_have_vanishing_moments(name):
         centred = (x / width - 0.5) ** power
         assert abs((centred * psi).sum() / n) < tolerance
     np.testing.assert_allclose(phi.sum(axis=1), 1, atol=1e-9)
+
+
+def test_wavelets_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pywt", None)
+    with pytest.raises(ImportError, match=r"pip install 'randspan\[wavelets\]'"):
+        cascade.filters.__wrapped__("db3")
 
 
 def test_sobolev_exponents_are_the_published_ones():

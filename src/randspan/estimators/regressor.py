@@ -57,8 +57,9 @@ default="squared"
         links have none. With the squared loss of dense functions alpha="auto" is that of the
         problem without a box.
     clip : None, "auto" or float, default=None
-        Predictions are truncated to [-clip, clip], "auto" to the largest |y| seen of every target;
-        scores of a classifier too (±1), but not its decisions.
+        Predictions are truncated to [-clip, clip], "auto" to the largest |y| seen of every target
+        (rows that were forgotten count as seen); scores of a classifier too (±1), but not its
+        decisions.
     fit_intercept : bool, default=True
         The intercept b is not penalised.
     standardize : bool, default=True
@@ -160,6 +161,9 @@ default="squared"
     @squared_only("partial_fit")
     def partial_fit(self, X, y, sample_weight=None):
         """Add rows; the frame is read from the first block, or given as ``frame``.
+
+        With it come ranges, depths and ⌈√n⌉ functions for as many rows as that block has; of a
+        whole stream `Frame.read` reads them, in one pass.
 
         Parameters
         ----------

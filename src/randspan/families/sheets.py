@@ -10,7 +10,8 @@ from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
 
 from .base import check_choice
-from .multiresolution import GRIDS, TENSOR_PRODUCTS, Ladder, Multiresolution, Rung
+from .grids import GRIDS, Ladder, Rung
+from .multiresolution import TENSOR_PRODUCTS, Multiresolution
 
 
 class BrownianSheets(Multiresolution):

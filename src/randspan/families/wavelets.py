@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import check_choice, check_positive
-from .multiresolution import GRIDS, Ladder, Multiresolution, Rung, Term, rung_kernel
+from .grids import GRIDS, Ladder, Rung, Term, rung_kernel
+from .multiresolution import Multiresolution
 
 # How far PyWavelets goes. (The first Daubechies wavelet is Haar's, which is not continuous.)
 ORDERS = {"db": range(2, 39), "sym": range(2, 21)}
