@@ -195,7 +195,6 @@ def fit(which: str, rows: int, columns: int) -> dict[str, Any]:
         "depth": law.depth,
         "products": law.products(columns, law.depth),
         "solver": model.solution_.solver,
-        "variance": float(data.y_test.var()),
     }
 
 

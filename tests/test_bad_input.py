@@ -22,7 +22,7 @@ y = X[:, 0] + 0.1
         ({"alpha": -1}, "alpha must be at least 0"),
         ({"alpha": np.nan}, "alpha must be a finite number"),
         ({"alpha": np.inf}, "alpha must be a finite number"),
-        ({"alpha": "best"}, "alpha must be one of 'auto' or a number >= 0"),
+        ({"alpha": "best"}, "alpha must be one of 'auto', 'gcv' or a number >= 0"),
         ({"alpha": None}, "alpha must be a finite number"),
         ({"family": "forier"}, "family must be one of 'fourier'"),
         ({"family": 3}, "family must be one of"),

@@ -637,6 +637,12 @@ def test_defaults_are_least_squares_on_as_many_functions_as_the_root_of_the_rows
     assert rs.SpanRegressor(rs.BrownianSheets()).fit(X, y, weights / 1e6).n_components_ == 10
     ridge = rs.SpanRegressor(rs.BrownianSheets(), alpha=0.1, random_state=0).fit(X, y)
     assert ridge.alpha_ == 0.1
+    chosen = rs.SpanRegressor(rs.BrownianSheets(), 300, alpha="gcv", random_state=0).fit(X, y)
+    plain = rs.SpanRegressor(rs.BrownianSheets(), 300, random_state=0).fit(X, y)
+    assert chosen.alpha_ > 0
+    assert chosen.gcv_error_ < plain.gcv_error_
+    with pytest.raises(ValueError, match="alpha='gcv' takes functions for independent"):
+        rs.SpanRegressor(rs.Trees(), 5, alpha="gcv").fit(X, y)
     # A loss without a minimum gets a ridge, and so does the kernel machine.
     labels = np.where(y > 0, 1, -1)
     hinge = rs.SpanClassifier(rs.BrownianSheets(), loss="logistic", random_state=0)
@@ -644,6 +650,8 @@ def test_defaults_are_least_squares_on_as_many_functions_as_the_root_of_the_rows
     exact = rs.SpanRegressor(rs.BrownianSheets(depth=np.inf), np.inf).fit(X[:300], y[:300])
     assert exact.alpha_ > 0
     assert exact.score(X, y) > 0.95
+    again = rs.SpanRegressor(frame=exact.frame_).fit(X[:300], y[:300])
+    assert again.alpha_ == exact.alpha_
 
 
 @pytest.mark.parametrize("kind", [rs.SpanRegressor, rs.SpanClassifier])

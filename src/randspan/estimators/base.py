@@ -349,14 +349,17 @@ class SpanModel(BaseEstimator):
             check_choice("alpha", alpha, ("auto", "gcv"), " or a number >= 0")
         else:
             alpha = check_number("alpha", alpha, at_least=0)
-        known = self._law().default_alpha
+        law = self._law()
+        known = law.default_alpha
         # The exact kernel machine would pass through every row, and not every loss has a minimum.
-        lenient = alpha == "auto" and isinstance(loss, Squared) and self.n_components != np.inf
+        framed = self.frame.n_components if isinstance(self.frame, Frame) else None
+        exact = np.inf in (self.n_components, framed if self.n_components == "auto" else None)
+        lenient = alpha == "auto" and isinstance(loss, Squared) and not exact
         lenient = lenient and not isinstance(known, str)
         if alpha == "gcv" and known == "out_of_bag":
             raise ValueError(
                 f"alpha='gcv' takes functions for independent of the targets, from which those of "
-                f"{self._law()!r} learn: leave alpha='auto'."
+                f"{law!r} learn: leave alpha='auto'."
             )
         alpha = float(known) if lenient else "auto" if alpha == "gcv" else alpha
         check_clip(self.clip)
