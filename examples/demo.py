@@ -5,6 +5,7 @@ and saves a plot of error against the number of functions as demo.png.
 """
 
 import time
+import warnings
 
 import matplotlib as mpl
 import numpy as np
@@ -20,6 +21,9 @@ import randspan as rs
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+
+# Sheets live on the range of the training data, and say when they are asked beyond it.
+warnings.filterwarnings("ignore", message=".* rows have values outside of the range")
 
 FAMILIES = {
     "Fourier": rs.Fourier(),
@@ -50,6 +54,9 @@ def contestants(task):
         model = rs.SpanClassifier
     for name, family in FAMILIES.items():
         yield name, model(family, random_state=0)
+    yield "Bins", model(rs.Bins(), random_state=0)
+    yield "Trees", model(rs.Trees(), random_state=0)
+    yield "Brownian sheets", model(rs.BrownianSheets(1), 500, alpha="gcv", random_state=0)
     yield "Fourier, infinitely many", model(rs.Fourier(), n_components=np.inf, random_state=0)
 
 
