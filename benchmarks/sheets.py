@@ -80,11 +80,6 @@ def run(quick: bool) -> dict[str, Any]:
     return report.in_parts(parts, quick)
 
 
-def run_part(what: str) -> dict[str, Any]:
-    """One part of the whole."""
-    return {"cost": _cost, "rate": _rate, "adaptivity": _adaptivity, "others": _others}[what](False)
-
-
 def text(result: dict[str, Any]) -> str:
     texts = {
         "cost": _cost_text,
@@ -551,5 +546,5 @@ if __name__ == "__main__":
         path = Path(sys.argv[1])
         print(*figures(json.loads(path.read_text())["result"], path.parent), sep="\n")
     else:
-        what, settings = json.loads(sys.argv[1])
-        print(json.dumps(fit(**settings) if what == "fit" else run_part(what)))
+        _, settings = json.loads(sys.argv[1])
+        print(json.dumps(fit(**settings)))

@@ -694,6 +694,57 @@ def test_streams_of_ill_conditioned_functions_are_fits(family, rng):
         assert np.sqrt((gap**2).mean()) < 0.3 * 0.1
 
 
+def test_named_solvers_stream_as_they_fit(rng):
+    X = rng.uniform(size=(300, 2))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    for solver in ("eigen", "cholesky", "qr", "dual"):
+        whole = rs.SpanRegressor(rs.BrownianSheets(2), 60, solver=solver, random_state=0)
+        whole.fit(X, y)
+        stream = rs.SpanRegressor(rs.BrownianSheets(2), 60, solver=solver, frame=whole.frame_)
+        stream.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+        assert stream.solution_.solver == whole.solution_.solver
+        np.testing.assert_allclose(stream.alpha_, whole.alpha_, rtol=0.2)
+        gap = stream.predict(X) - whole.predict(X)
+        assert np.sqrt((gap**2).mean()) < 0.1 * 0.1
+    with pytest.raises(ValueError, match="orthogonal factor"):
+        rs.SpanRegressor(rs.BrownianSheets(1), 20, solver="qr").fit(X, y).forget(X[:9], y[:9])
+
+
+def test_what_is_refused_leaves_the_model_as_it_was(rng):
+    X = rng.uniform(size=(200, 2))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    model = rs.SpanRegressor(rs.BrownianSheets(1), 50, random_state=0).partial_fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="cannot have been in the model"):
+        model.forget(X[:50], y[:50] + 1000)
+    model.partial_fit(X[:1], y[:1], sample_weight=[1e-12])
+    np.testing.assert_allclose(model.predict(X), before, atol=1e-6)
+    model.set_params(alpha=0.1).forget(X[:100], y[:100])  # a ridge, and the factor is left
+    rest = rs.SpanRegressor(alpha=0.1, frame=model.frame_).fit(X[100:], y[100:])
+    np.testing.assert_allclose(model.predict(X), rest.predict(X), atol=1e-4)
+
+    def broken(X):
+        return np.full(X.shape, np.nan) if (X > 50).any() else X
+
+    fragile = rs.SpanRegressor(rs.Dictionary(broken), 2, standardize=False, random_state=0)
+    fragile.partial_fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        fragile.partial_fit(100 + X, y + 1000)
+    assert fragile._state.largest < 10
+
+
+def test_too_much_forgetting_is_refused(rng):
+    X = rng.uniform(size=(200, 2))
+    y, heavy = np.sin(5 * X[:, 0]), np.full(100, 1e12)
+    model = rs.SpanRegressor(rs.BrownianSheets(), random_state=0).partial_fit(X, y)
+    model.partial_fit(X[:100], y[:100], heavy).forget(X[:100], y[:100], heavy)
+    with pytest.raises(np.linalg.LinAlgError, match="So much was forgotten"):
+        model.predict(X)
+    flat = rs.SpanRegressor(rs.BrownianSheets(), random_state=0).partial_fit(np.ones((200, 2)), y)
+    flat.forget(np.ones((10, 2)), y[:10])
+    assert flat.predict(np.ones((1, 2))) == pytest.approx(y[10:].mean(), abs=1e-6)
+
+
 def test_the_least_ridge_that_moments_carry(rng):
     X = rng.uniform(size=(400, 1))
     y = np.sin(5 * X[:, 0]) + 0.1 * rng.normal(size=400)

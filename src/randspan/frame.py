@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .families import NAMED, Family, Functions
@@ -266,12 +266,16 @@ def _same(a, b) -> bool:
         return False
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
-    if isinstance(a, BaseEstimator):
+    if isinstance(a, Family):
         return _same(a.get_params(deep=False), b.get_params(deep=False))
+    if isinstance(a, MethodType):
+        return a.__func__ is b.__func__ and _same(a.__self__, b.__self__)
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(_same, a, b))
     if is_dataclass(a):
         return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
+    if type(a).__eq__ is object.__eq__ and not isinstance(a, (type, FunctionType)):
+        return hasattr(a, "__dict__") and _same(vars(a), vars(b))  # a copy of the same object
     return bool(a == b)

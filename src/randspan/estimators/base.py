@@ -157,8 +157,8 @@ class SpanModel(BaseEstimator):
         self._state = fitting.fit(frame, X, targets, weights, settings)
         self._state.all_known = self.frame is None
         self._state.largest = self._largest(y, weights)
-        self._state.outside.note(self._state.frame, X)
         self.frame_ = self._state.frame
+        self._state.outside.note(self.frame_, X)
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
@@ -175,10 +175,10 @@ class SpanModel(BaseEstimator):
         state = self._streaming_state("partial_fit")
         kind = type(state.statistics)
         state.calibration, state.all_known = None, False
-        state.largest = np.maximum(state.largest, self._largest(y, weights))
-        state.outside.note(state.frame, X)
         state.statistics += fitting.accumulate(kind, state, X, targets, weights, settings)
+        state.largest = np.maximum(state.largest, self._largest(y, weights))
         state.solution = None
+        state.outside.note(state.frame, X)
         return self
 
     def _start(self, X, y, weights, settings: Settings) -> State:
@@ -204,8 +204,8 @@ class SpanModel(BaseEstimator):
             state.statistics = CodedRows.none()
             return state
         # Least squares without a ridge is safe in an orthogonal factor; moments are for forgetting.
-        factor = settings.solver in ("qr", "dual") or (settings.lenient and settings.bound is None)
-        kind = Factor if factor else Moments
+        plain = settings.lenient and settings.bound is None and settings.solver == "auto"
+        kind = Factor if plain or settings.solver in ("qr", "dual") else Moments
         exact = kind is Factor or settings.alpha == 0
         state.dtype = np.dtype(np.float64) if exact else dtype
         state.statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
@@ -229,9 +229,11 @@ class SpanModel(BaseEstimator):
         X, y = self._validate(X, y, first=False, min_rows=1)
         weights = self._row_weights(sample_weight, X, y)
         state = self._streaming_state("forget")
-        kind, targets, settings = type(state.statistics), self._targets(y), self._settings()
-        gone = fitting.accumulate(kind, state, X, targets, weights, settings, growing=False)
-        state.statistics = state.statistics.without(gone)
+        held, targets, settings = state.statistics, self._targets(y), self._settings()
+        if self.solver == "auto" and not isinstance(self._law().default_alpha, str):
+            held = fitting.as_moments(held)  # a stream without a ridge holds a factor
+        gone = fitting.accumulate(type(held), state, X, targets, weights, settings, growing=False)
+        state.statistics = held.without(gone)
         state.solution = state.calibration = None
         return self
 
@@ -300,9 +302,7 @@ class SpanModel(BaseEstimator):
             )
         # Few rows were solved in the dual and kept as rows. Moments take any number.
         solved_as = None if state.solution is None else state.solution.solver
-        few = self.solver == "auto" and solved_as == "dual"
-        forgetful = method == "forget" and self._settings().lenient
-        if isinstance(state.statistics, Factor) and (few or forgetful):
+        if self.solver == "auto" and solved_as == "dual":
             state.statistics = fitting.as_moments(state.statistics)
         return state
 
@@ -349,24 +349,19 @@ class SpanModel(BaseEstimator):
             check_choice("alpha", alpha, ("auto", "gcv"), " or a number >= 0")
         else:
             alpha = check_number("alpha", alpha, at_least=0)
-        law = self._law()
-        known = law.default_alpha
-        # The exact kernel machine would pass through every row, and not every loss has a minimum.
-        framed = self.frame.n_components if isinstance(self.frame, Frame) else None
-        exact = np.inf in (self.n_components, framed if self.n_components == "auto" else None)
-        lenient = alpha == "auto" and isinstance(loss, Squared) and not exact
-        lenient = lenient and not isinstance(known, str)
-        if alpha == "gcv" and known == "out_of_bag":
-            raise ValueError(
-                f"alpha='gcv' takes functions for independent of the targets, from which those of "
-                f"{law!r} learn: leave alpha='auto'."
-            )
-        alpha = float(known) if lenient else "auto" if alpha == "gcv" else alpha
+        ours = self._own_alpha(loss) if alpha == "auto" else None
+        if alpha == "gcv":
+            alpha = "auto"
+            if self._law().default_alpha == "out_of_bag":
+                raise ValueError(
+                    "alpha='gcv' takes functions for independent of the targets, from which those "
+                    f"of {self._law()!r} learn: leave alpha='auto'."
+                )
         check_clip(self.clip)
         budget(self.memory)  # refuses what it does not understand
         settings = Settings(
             loss=loss,
-            alpha=alpha,
+            alpha=alpha if ours is None else ours,
             bound=None if self.bound is None else check_bound(self.bound),
             intercept=bool(self.fit_intercept),
             solver=self.solver,
@@ -375,10 +370,20 @@ class SpanModel(BaseEstimator):
             verbose=bool(self.verbose),
             memory=self.memory,
             heldout=self._needs_heldout,
-            lenient=lenient,
+            lenient=ours is not None,
         )
         fitting.check_method(self.solver, settings)
         return settings
+
+    def _own_alpha(self, loss: Loss) -> float | None:
+        """The number that the family takes for "auto", if it has one."""
+        known, k = self._law().default_alpha, self.n_components
+        if isinstance(self.frame, Frame) and isinstance(k, str):
+            k = self.frame.n_components
+        # Not every loss has a minimum without a ridge; a kernel machine passes through all rows.
+        if isinstance(known, str) or not isinstance(loss, Squared) or k == np.inf:
+            return None
+        return float(known)
 
     @property
     def _needs_heldout(self) -> bool:

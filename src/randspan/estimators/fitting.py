@@ -175,6 +175,8 @@ def _method(n: int, k: int, c: int, settings: Settings) -> tuple[str, str]:
         if k <= MODERATE and 8 * k**2 * 8 <= memory.budget(settings.memory):
             return "box", ""
         return iterating.method_for(settings, n, k, c)
+    if settings.alpha == 0 and n <= k:
+        return "cholesky", ""  # passes would not find the solution of minimal norm
     factor = 10 if settings.alpha == "auto" else 1
     products = min(n * k**2 + factor * k**3, n**2 * k + factor * n**3)
     if k >= MANY_FUNCTIONS and products > MANY_PRODUCTS:
@@ -285,8 +287,10 @@ def solve_leniently(state: State, settings: Settings, why: str = "") -> Solution
         needed = DUAL_TRUSTED * statistics.trace
     else:
         about = statistics if settings.intercept else statistics.about_origin()
-        needed = cholesky.smallest_trusted(about)
-    # Where nothing varies, anything will do.
+        spectrum.check_remains(about)
+        # Where functions hardly vary, what is left of their mean is rounding.
+        rounding = 64 * np.finfo(np.float64).eps * about.weight * float(about.mean @ about.mean)
+        needed = max(cholesky.smallest_trusted(about), rounding)
     alpha = max(2 * needed / state.frame.ridge_scale, 1e-100)
     return solve(state, replace(settings, alpha=alpha), why + "; the smallest ridge it can carry")
 

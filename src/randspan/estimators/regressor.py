@@ -27,14 +27,14 @@ class SpanRegressor(RegressorMixin, SpanModel):
         The law of the functions: ``rs.Fourier()``, ``rs.Bins()``, ``rs.Stumps()``, ``rs.Units()``,
         ``rs.Bumps()``, ``rs.Projections()``, ``rs.KernelExpansions()``, ``rs.Networks()``,
         ``rs.Trees()``, ``rs.Hypotheses(sampler)``, ``rs.BrownianSheets()``,
-        ``rs.ScrambledWavelets()``, ``rs.Dictionary(basis)``, a union with ``+``, or one of these
-        names in small letters.
+        ``rs.ScrambledWavelets()``, ``rs.Dictionary(basis)``, a union with ``+``, or one of the
+        names that need no more, in small letters ("fourier", "browniansheets").
     n_components : "auto", int or np.inf, default="auto"
         How many functions. "auto" doubles from 128 until the cross-validated error falls by less
         than one per cent, at most to 4,096; it is 100 for `Bins`, `Trees` and `Hypotheses`, and for
         every part of a union with these, and ⌈√n⌉ for `BrownianSheets`, `ScrambledWavelets` and
-        `Dictionary`. ``np.inf`` is the exact kernel machine of the family's
-        closed-form kernel. With other losses, "auto" asks the squared one.
+        `Dictionary` (n rows, each as many as its weight says). ``np.inf`` is the exact kernel
+        machine of the family's closed-form kernel. With other losses, "auto" asks the squared one.
     loss : {"squared", "absolute", "huber", "pinball", "epsilon_insensitive"} or Loss, \
 default="squared"
         A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``,
@@ -50,8 +50,9 @@ default="squared"
         weights to what they say of rows they have not seen (of predictors under the squared loss
         with a ridge towards their mean, alpha·k·s²·‖w - 1/k‖², s² the squared error of one), and a
         number is the plain objective above, on values as they are. For `BrownianSheets`,
-        `ScrambledWavelets` and `Dictionary` with the squared loss "auto" is 0 (in a stream whose
-        moments cannot carry that, the smallest ridge they can), and "gcv" cross-validates.
+        `ScrambledWavelets` and `Dictionary` (not unions) with the squared loss "auto" is 0, or,
+        where rows were forgotten or a solver was named whose sums cannot carry that, the smallest
+        ridge that they can; "gcv" cross-validates.
     bound : float or None, default=None
         C of the box |w_i| ≤ C/k, for every column (every cell of `Bins`); no box if None. Direct
         links have none. With the squared loss of dense functions alpha="auto" is that of the
@@ -115,8 +116,8 @@ default="squared"
         Shares of the columns in learned scales; they sum to 1.
     n_components_ : int or inf
     n_outside_ : int
-        How many rows of later blocks and predictions lay outside of the range that functions on
-        the unit cube were drawn for, and were clipped to it.
+        How many rows, of fits and of predictions, lay outside of the range that functions on the
+        unit cube were drawn for, and were clipped to it.
     functions_ : Functions
         The drawn functions, of standardised rows.
     frame_ : Frame

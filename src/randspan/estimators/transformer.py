@@ -41,6 +41,8 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     functions_ : Functions
     frame_ : Frame
+    n_outside_ : int
+        Rows handed to `transform` that lay outside of the range of functions on the unit cube.
     n_features_in_, feature_names_in_
 
     Examples

@@ -60,7 +60,17 @@ class Dictionary(Family):
 
     def __sklearn_clone__(self):
         # A fitted transformer stays fitted, and a large basis is not copied.
-        return Dictionary(clone(self.basis) if isinstance(self.basis, Mercer) else self.basis)
+        basis = clone(self.basis) if isinstance(self.basis, Mercer) else self.basis
+        return type(self)(basis)
+
+    def set_params(self, **params):
+        inner = any(name.startswith("basis__") for name in params)
+        if inner and not isinstance(params.get("basis", self.basis), Mercer):
+            raise ValueError(
+                "The basis is an object of yours, already fitted: its parameters cannot be changed "
+                "from here. Set basis to another one."
+            )
+        return super().set_params(**params)
 
     def rows_wanted(self, n_components):
         if isinstance(self.basis, Mercer):

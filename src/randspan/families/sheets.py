@@ -41,7 +41,8 @@ class BrownianSheets(Multiresolution):
         All products of levels, or those whose levels sum to ``depth`` at most: the level of the
         constant is 0, of x 1, of the hats at scale j it is j + 2 (one less each without the
         constant). The tensor grid has (depth + 2)^d products in a row, and is for few columns:
-        where depth="auto" would make more than 16,384 of them, the grid is sparse.
+        where depth="auto" would make more than 16,384 of them, the grid is sparse. From 90 columns
+        on its default depth is 1, which is a linear function: give a larger one, at a price.
     interval : (a, b) or None, default=None
         What is mapped to the cube, two numbers or two arrays with one number a column, in the units
         that functions see (of standardised columns, unless ``standardize=False``). None takes the

@@ -73,6 +73,10 @@ class ScrambledWavelets(Multiresolution):
         self.interval = interval
 
     @property
+    def differentiable(self) -> bool:
+        return self.wavelet not in ("db2", "sym2")  # 0.55 of a derivative
+
+    @property
     def _isotropic(self) -> bool:
         return self.grid == "isotropic"
 

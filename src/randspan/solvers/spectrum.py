@@ -128,16 +128,21 @@ class SpectralPosterior(Posterior):
         return sums
 
 
-def from_moments(moments: Moments, intercept: bool) -> Spectrum:
-    """Eigenvectors of the scatter: Z̃'Z̃ = V·diag(λ)·V', s = V'Z̃'y/√λ."""
-    start = time.perf_counter()
-    if not intercept:
-        moments = moments.about_origin()
+def check_remains(moments: Moments) -> None:
+    """Refuse moments of which forgetting has left little more than rounding errors."""
     if moments.error > 1e-5 * moments.trace:
         raise IllConditioned(
             "So much was forgotten that the rounding errors it left behind are no longer small "
             "beside what remains: fit the remaining rows anew."
         )
+
+
+def from_moments(moments: Moments, intercept: bool) -> Spectrum:
+    """Eigenvectors of the scatter: Z̃'Z̃ = V·diag(λ)·V', s = V'Z̃'y/√λ."""
+    start = time.perf_counter()
+    if not intercept:
+        moments = moments.about_origin()
+    check_remains(moments)
     scatter, cross = moments.scatter, moments.cross
     values, vectors = _eigenvectors(scatter)
     if values[0] < -1e-6 * moments.peak:
