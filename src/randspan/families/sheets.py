@@ -17,8 +17,8 @@ from .multiresolution import TENSOR_PRODUCTS, Multiresolution
 class BrownianSheets(Multiresolution):
     """φ(x) = Σ_i ξ_i Π_m Λ_{i,m}(x_m), ξ_i ~ N(0, 1): a Brownian sheet on the unit cube.
 
-    Its covariance is Π_m (1 + min(x_m, y_m)), without the 1 if not ``constant``. A factor Λ_{i,m} is
-    1, x, or a hat 2^{-j/2} Λ(2^j x - l) with Λ(x) = min(x, 1 - x), for a scale j ≥ 0 and a place
+    Its covariance is Π_m (1 + min(x_m, y_m)), without the 1 if not ``constant``. A factor Λ_{i,m}
+    is 1, x, or a hat 2^{-j/2} Λ(2^j x - l) with Λ(x) = min(x, 1 - x), for a scale j ≥ 0 and a place
     0 ≤ l < 2^j (Schauder's functions, which make the Brownian motion of one coordinate); the sum
     is over all products.
 
