@@ -187,6 +187,7 @@ def check_hypotheses(result):
 
 
 def check_sheets(result):
+    assert all(ns > 0 for ns in result["cost"]["coefficients"].values())
     for law in result["cost"]["laws"]:
         assert all(run["seconds"] > 0 and run["floor"] > 0 for run in law["runs"])
     assert all(

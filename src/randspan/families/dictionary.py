@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, clone
 
 from .anchors import Anchored
 from .base import Family, Functions, is_count
-from .multiresolution import function_keys
 from .randomness import raw_bits
 from .rows import Rows
 
@@ -120,6 +119,8 @@ class DictionaryFunctions(Functions):
 
     @cached_property
     def _function_keys(self) -> NDArray[np.uint64]:
+        from .scrambling import function_keys  # here, because importing numba takes long
+
         return function_keys(self.seed, self.n_components)
 
     def _node_keys(self, numbers: NDArray) -> NDArray[np.uint64]:

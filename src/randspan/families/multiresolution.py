@@ -144,6 +144,8 @@ class MultiresolutionFunctions(Functions):
 
     @cached_property
     def _function_keys(self) -> NDArray[np.uint64]:
+        from .scrambling import function_keys  # here, because importing numba takes long
+
         return function_keys(self.seed, self.n_components)
 
     @cached_property
@@ -162,7 +164,7 @@ class MultiresolutionFunctions(Functions):
         return out
 
     def _values(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        from . import scrambling  # here, because importing numba takes longer than all the rest
+        from . import scrambling
 
         plan, n = self._plan, len(places)
         nodes, values = plan.stacked(places)
@@ -299,11 +301,3 @@ def _batches(products: NDArray[np.int64]) -> list[tuple[slice, int]]:
             first, width = t, 0
         width += int(own)
     return [*found, (slice(first, len(products)), width)]
-
-
-def function_keys(seed: int, count: int) -> NDArray[np.uint64]:
-    """Keys of functions in groups, as `scrambling` wants them; a longer list starts the same."""
-    from .scrambling import GROUP, HALF
-
-    groups = -(-count // GROUP)
-    return raw_bits(seed, "functions", groups * GROUP).reshape(groups, 2, HALF)

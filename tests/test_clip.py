@@ -1,0 +1,56 @@
+"""Truncation of predictions."""
+
+import numpy as np
+import pytest
+
+import randspan as rs
+
+
+def test_clip_keeps_predictions_within_what_was_seen(rng):
+    X = rng.uniform(size=(60, 1))
+    Y = np.column_stack([np.sin(9 * X[:, 0]), 5 * X[:, 0] - 9]) + 0.3 * rng.normal(size=(60, 2))
+    plain = rs.SpanRegressor(rs.Fourier(), 55, alpha=0, random_state=0).fit(X, Y)
+    grid = np.linspace(0, 1, 500)[:, None]
+    free = plain.predict(grid)
+    largest = np.abs(Y).max(axis=0)
+    assert (np.abs(free).max(axis=0) > largest).all()  # there is something to clip
+    clipped = rs.SpanRegressor(rs.Fourier(), 55, alpha=0, clip="auto", random_state=0).fit(X, Y)
+    np.testing.assert_allclose(clipped.predict(grid), np.clip(free, -largest, largest), atol=1e-9)
+    clipped.set_params(clip=0.7)
+    np.testing.assert_allclose(clipped.predict(grid), np.clip(free, -0.7, 0.7), atol=1e-9)
+    left = plain.leave_one_out(X, Y)
+    np.testing.assert_allclose(clipped.leave_one_out(X, Y), np.clip(left, -0.7, 0.7), atol=1e-6)
+    mean, _ = clipped.predict(grid, return_std=True)
+    assert np.abs(mean).max() <= 0.7
+
+
+def test_clip_follows_streams_merges_and_weights(rng):
+    X = rng.uniform(size=(90, 1))
+    y = np.linspace(-3, 1, 90)
+    weights = np.where(np.arange(90) < 10, 0.0, 1.0)
+    model = rs.SpanRegressor(n_components=20, clip="auto", random_state=0).fit(X, y, weights)
+    assert np.abs(model.predict(X)).max() <= np.abs(y[10:]).max() + 1e-12
+    assert model._state.largest == np.abs(y[10:]).max()
+    a, b = (rs.SpanRegressor(n_components=20, clip="auto", frame=model.frame_) for _ in range(2))
+    a.partial_fit(X[60:], y[60:])
+    assert a._state.largest == 1
+    a.merge(b.partial_fit(X[:10], y[:10]))
+    assert a._state.largest == 3
+
+
+def test_clip_of_a_classifier_leaves_its_decisions_alone(rng):
+    X = rng.normal(size=(200, 2))
+    y = rng.integers(0, 3, size=200)
+    model = rs.SpanClassifier(rs.Fourier(), 150, alpha=1e-6, random_state=0).fit(X, y)
+    new = 2 * rng.normal(size=(300, 2))
+    expected, scores = model.predict(new), model.decision_function(new)
+    model.set_params(clip="auto")
+    assert np.array_equal(model.predict(new), expected)
+    assert np.array_equal(model.decision_function(new), np.clip(scores, -1, 1))
+
+
+@pytest.mark.parametrize("clip", [0, -1.0, "all", np.nan, True])
+def test_a_clip_that_is_none_is_refused(clip, rng):
+    X = rng.uniform(size=(20, 1))
+    with pytest.raises(ValueError, match="clip"):
+        rs.SpanRegressor(n_components=5, clip=clip).fit(X, X[:, 0])
