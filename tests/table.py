@@ -79,6 +79,22 @@ SAMPLES_ROWS = {
     *("trees", "leaves", "hypotheses", "hypotheses-random", "union-of-grown", "mercer"),
 }
 
+#: Families that compute in float64 whatever is asked for: models of both precisions are the same,
+#: bit for bit (`test_determinism`), so that a test of one of them is a test of both.
+FLOAT64 = {
+    *("bins", "bins-hat", "bins-law", "trees", "leaves", "hypotheses"),
+    *("sheets", "sheets-smooth", "sheets-bare", "wavelets", "wavelets-tensor"),
+    *("dictionary", "mercer"),
+}
+
+#: Every family in each precision that makes a difference to it.
+PRECISIONS = [
+    (name, dtype)
+    for dtype in ("float32", "float64")
+    for name in FAMILIES
+    if dtype == "float32" or name not in FLOAT64
+]
+
 #: Families with a parameter that has no name of its own: it would name tests by its address.
 NAMELESS = {"fourier-sampler", "bins-law", "dictionary"}
 

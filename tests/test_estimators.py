@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for all three estimators and every family."""
+"""Every family learns, and what users of scikit-learn rely on beyond its own checks."""
 
 import numpy as np
 import pandas as pd
@@ -10,63 +10,9 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import randspan as rs
-from randspan.losses import NAMED
-from table import FAMILIES, SAMPLES_ROWS
-
-ESTIMATORS = (rs.SpanRegressor, rs.SpanClassifier, rs.SpanTransformer)
-
-#: The only expected failures, of one kind, as for scikit-learn's own estimators that sample rows.
-EXPECTED = dict.fromkeys(
-    (
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-    ),
-    "rows are sampled: a weight of two is not a row that stands twice",
-)
-#: Cells stand in the order in which rows bring them.
-ORDER = dict.fromkeys(EXPECTED, "repeated and shuffled rows bring the same cells in another order")
-#: Losses other than the squared one are solved to a residual, and alpha and probabilities come from
-#: folds of rows: here too a weight of two is not quite a row that stands twice.
-FOLDS = dict.fromkeys(EXPECTED, "folds are made of rows, and solutions good to a residual of 1e-6")
-PASSES = [
-    kind(rs.Fourier(), 20, loss=loss, **params)
-    for kind in (rs.SpanRegressor, rs.SpanClassifier)
-    for loss, judged in NAMED.items()
-    for params in ({}, {"alpha": 0.1, "bound": 2e3})
-    if (judged.for_numbers if kind is rs.SpanRegressor else judged.for_classes)
-    and (loss != "squared" or params)
-]
-PASSES.append(rs.SpanRegressor(rs.Fourier(), 20, solver="sketched"))
-ROW_SAMPLERS = {repr(FAMILIES[name]) for name in SAMPLES_ROWS}
-
-
-#: One of every kind: other laws of the same functions say nothing new here.
-CHECKED = (
-    *("fourier-matern52-qmc", "fourier-structured", "stumps-quantile", "units-direct", "bumps"),
-    *("projections", "bins", "hybrid", "expansions", "expansions-pivots", "networks-deep"),
-    *("trees", "leaves", "hypotheses", "hypotheses-random", "union-of-grown", "union-of-three"),
-    *("sheets-smooth", "wavelets", "mercer", "union-of-sheets"),
-)
-
-
-@parametrize_with_checks(
-    [c() for c in ESTIMATORS] + [c(FAMILIES[n]) for n in CHECKED for c in ESTIMATORS] + PASSES,
-    expected_failed_checks=lambda e: (
-        EXPECTED
-        if repr(e.family) in ROW_SAMPLERS
-        else ORDER
-        if isinstance(e, rs.SpanTransformer) and not isinstance(e.family, str) and e.family.sparse
-        else FOLDS
-        if repr(e) in map(repr, PASSES) and (e.loss != "squared" or e.solver != "auto")
-        else {}
-    ),
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+from table import FAMILIES, PRECISIONS
 
 
 def data(n=300, d=4, seed=0):
@@ -75,8 +21,7 @@ def data(n=300, d=4, seed=0):
     return X, np.sin(X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "dtype"), PRECISIONS)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
 def test_every_family_learns(name, dtype, kind):
     """family × dtype × kind of input: better than a constant, and alike in every form."""
