@@ -1,4 +1,4 @@
-"""The demo runs as the README says, with fewer widths in its plot."""
+"""The demo runs as the README says, with fewer rows, and fewer widths in its plot."""
 
 import importlib.util
 from pathlib import Path
@@ -32,6 +32,10 @@ def test_demo(tmp_path, monkeypatch, capsys):
     spec.loader.exec_module(demo)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo, "WIDTHS", [16, 32])
+    for name in ("load_diabetes", "load_breast_cancer", "load_digits"):
+        X, y = getattr(demo, name)(return_X_y=True)
+        few = X[:300], y[:300]
+        monkeypatch.setattr(demo, name, lambda return_X_y, few=few: few)
     demo.main()
     printed = capsys.readouterr().out
     for name in ("diabetes", "breast cancer", "digits", "linear", "exact", *demo.FAMILIES):

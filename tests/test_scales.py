@@ -92,7 +92,7 @@ def test_leave_one_out_errors_are_those_of_refitting(rng):
 
 @pytest.mark.parametrize("family", [rs.Fourier(), rs.Fourier("matern12"), rs.Bins(), rs.Bumps()])
 def test_columns_that_matter_get_the_importance(family):
-    X, y, truth = data(d=30)
+    X, y, truth = data(500, d=30)
     plain = rs.SpanRegressor(family, 60, random_state=0).fit(X, y)
     model = clone(plain).set_params(scales="learn").fit(X, y)
     assert model.feature_importances_.shape == (30,)
@@ -104,7 +104,7 @@ def test_columns_that_matter_get_the_importance(family):
 
 
 def test_classes_and_other_losses_learn_too():
-    X, y, _ = data()
+    X, y, _ = data(600)
     labels = np.digitize(y, [-0.5, 0.5])
     new, fresh, _ = data(seed=1)
     fresh = np.digitize(fresh, [-0.5, 0.5])
@@ -119,9 +119,9 @@ def test_classes_and_other_losses_learn_too():
 
 def test_a_direction_is_found_by_turning():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 6))
+    X = rng.normal(size=(500, 6))
     direction = np.array([1, -1, 1, -1, 1, -1]) / np.sqrt(6)
-    y = np.sin(3 * X @ direction) + 0.1 * rng.normal(size=900)
+    y = np.sin(3 * X @ direction) + 0.1 * rng.normal(size=500)
     new = rng.normal(size=(900, 6))
     errors = {}
     for scales in (None, "learn", "rotate"):
@@ -145,17 +145,17 @@ def test_noise_is_not_made_worse():
     assert errors[0] < 1.05 * errors[1]
 
 
-def test_the_same_seed_learns_the_same_scales_on_any_number_of_threads():
-    X, y, _ = data()
+def test_the_same_seed_learns_the_same_scales_on_any_number_of_threads(monkeypatch):
+    # More rows than this are learned from in batches, each on a thread of its own.
+    monkeypatch.setattr("randspan.tuning.scales.BATCH", 250)
+    X, y, _ = data(300)
     frames = [
-        rs.SpanRegressor(rs.Bins(), 20, scales="learn", random_state=3, n_jobs=jobs)
-        .fit(X, y)
-        .frame_
+        rs.SpanRegressor(rs.Bins(), 8, scales="learn", random_state=3, n_jobs=jobs).fit(X, y).frame_
         for jobs in (1, 2, 2)
     ]
     assert frames[1].same_as(frames[2])
     np.testing.assert_allclose(frames[0].scale, frames[1].scale, rtol=1e-10)
-    other = rs.SpanRegressor(rs.Bins(), 20, scales="learn", random_state=4).fit(X, y).frame_
+    other = rs.SpanRegressor(rs.Bins(), 8, scales="learn", random_state=4).fit(X, y).frame_
     assert not np.allclose(other.scale, frames[0].scale)
 
 
@@ -197,11 +197,11 @@ def test_rows_of_no_weight_have_no_say():
 
 
 def test_a_stream_learns_from_its_first_block_and_merges():
-    X, y, _ = data(1200)
+    X, y, _ = data(800)
     model = rs.SpanRegressor(rs.Fourier(), 40, scales="learn", random_state=0)
-    model.partial_fit(X[:800], y[:800])
+    model.partial_fit(X[:500], y[:500])
     assert model.feature_importances_[:3].sum() > 0.9
-    other = rs.SpanRegressor(frame=model.frame_).fit(X[800:], y[800:])
+    other = rs.SpanRegressor(frame=model.frame_).fit(X[500:], y[500:])
     assert np.array_equal(other.feature_importances_, model.feature_importances_)
     model.merge(other)
     whole = rs.SpanRegressor(frame=model.frame_).fit(X, y)
@@ -209,7 +209,7 @@ def test_a_stream_learns_from_its_first_block_and_merges():
 
 
 def test_sparse_rows_learn_what_dense_rows_do():
-    X, y, _ = data(600)
+    X, y, _ = data(300)
     X[np.abs(X) < 0.5] = 0
     for family, scales in ((rs.Bins(), "learn"), (rs.Fourier(), "rotate")):
         model = rs.SpanRegressor(family, 20, scales=scales, random_state=0, dtype="float64")
@@ -299,7 +299,7 @@ def test_a_learned_frame_does_not_hold_back_alpha():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2500, 4))
     first = rs.SpanRegressor(rs.Bins(), 20, scales="learn", random_state=0)
-    first.fit(X, np.sign(X[:, 0]))
+    first.fit(X[:600], np.sign(X[:600, 0]))
     noise = rs.SpanRegressor(frame=first.frame_).fit(X, rng.normal(size=2500))
     assert noise.predict(X).std() < 0.1
 
