@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,9 @@ def main(arguments: list[str] | None = None) -> None:
     if unknown:
         parser.error(f"no benchmark named {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
     options.out.mkdir(parents=True, exist_ok=True)
+    # What was imported stays: garbage is collected before every fit, and need not be sought there.
+    gc.collect()
+    gc.freeze()
     for name in options.names or USUAL:
         # Read before the run: afterwards the load would be our own.
         facts = machine.facts()

@@ -45,6 +45,8 @@ GROWING = (25, 50, 100, 200)
 # Trees and leaves of LightGBM; its defaults first.
 TREES = ((100, 31), (500, 127), (2_000, 255))
 ALPHA = 0.1
+# The few rows of a quick run would be solved for without codes.
+QUICK_SOLVER = "conjugate"
 WRONG = ERRORS["classification"]
 
 
@@ -112,23 +114,26 @@ def figures(result: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _on_forest(quick: bool) -> dict[str, Any]:
-    most = 3_333 if quick else None
+    most = 222 if quick else None  # a tenth is set aside: this leaves 200
     # Two numbers of grids on every split, the others on the first.
-    few, many, curve = (4, 8, (4, 8)) if quick else (GRIDS, MANY_GRIDS, CURVE)
+    few, many, curve = (2, 4, (2, 4)) if quick else (GRIDS, MANY_GRIDS, CURVE)
     splits = range(1) if quick else range(3)
     forest(100)  # Missing is said here, not by a process
-    fits = [_ours(most, split, few, again=True) for split in splits]
-    fits += [_ours(most, split, many) for split in splits]
-    fits += [_ours(most, 0, grids) for grids in curve if grids not in (few, many)]
+    own = {"most": most, "solver": QUICK_SOLVER if quick else "auto"}
+    fits = [_apart("ours", split=split, grids=few, again=True, **own) for split in splits]
+    fits += [_apart("ours", quick, split=split, grids=many, **own) for split in splits]
+    others = (grids for grids in curve if grids not in (few, many))
+    fits += [_apart("ours", quick, split=0, grids=grids, **own) for grids in others]
     boosted = find_spec("lightgbm") is not None
     sizes = ((4, 7), (8, 15), (16, 15)) if quick else TREES
-    threads = 1 if quick else 2
-    trees = [_trees(most, False, *size, threads) for size in sizes if boosted]
-    classes = [{"name": f"randspan, P = {few}", **_ours(most, 0, few, seven=True)}]
+    common = {"most": most, "threads": 1 if quick else 2}
+    trees = [_trees(quick, *size, seven=False, **common) for size in sizes if boosted]
+    seven = _apart("ours", quick, split=0, grids=few, seven=True, **own)
+    classes = [{"name": f"randspan, P = {few}", **seven}]
     for size in sizes[:2] if boosted else ():
-        classes.append(_trees(most, True, *size, threads))
+        classes.append(_trees(quick, *size, seven=True, **common))
     shape = {what: fits[0][what] for what in ("rows", "columns", "test_rows")}
-    growth = _growth(most, quick)
+    growth = _growth(quick, **own)
     return {
         **shape,
         "fits": fits,
@@ -172,14 +177,14 @@ def _forest_bars(fits, few: int, many: int, trees, growth) -> list[dict[str, Any
     ]
 
 
-def _growth(most: int | None, quick: bool) -> dict[str, Any]:
-    # More rows than elsewhere: very few are solved for without codes.
-    most, shares, grids = (8_888, (1 / 2, 1), (2, 4)) if quick else (most, SHARES, GROWING)
+def _growth(quick: bool, **own: Any) -> dict[str, Any]:
+    shares, grids = ((1 / 2, 1), (2, 4)) if quick else (SHARES, GROWING)
     middle = grids[1]
     # Each once: one of them is in both series.
     sizes = dict.fromkeys([(s, middle) for s in shares] + [(1 / 2, each) for each in grids])
+    first = next(iter(sizes))
     found = {
-        size: apart(__name__, "growing", {"most": most, "share": size[0], "grids": size[1]})
+        size: _apart("growing", quick and size != first, share=size[0], grids=size[1], **own)
         for size in sizes
     }
     series = {
@@ -198,13 +203,12 @@ def _growth(most: int | None, quick: bool) -> dict[str, Any]:
     }
 
 
-def _ours(most: int | None, split: int, grids: int, **more: Any) -> dict[str, Any]:
-    return apart(__name__, "ours", {"most": most, "split": split, "grids": grids, **more})
+def _apart(what: str, here: bool = False, **settings: Any) -> dict[str, Any]:
+    return apart(__name__, what, settings, here=one_fit if here else None)
 
 
-def _trees(most: int | None, seven: bool, trees: int, leaves: int, threads: int) -> dict[str, Any]:
-    settings = {"most": most, "seven": seven, "trees": trees, "leaves": leaves, "threads": threads}
-    found = apart(__name__, "boosted", settings)
+def _trees(here: bool, trees: int, leaves: int, **settings: Any) -> dict[str, Any]:
+    found = _apart("boosted", here, trees=trees, leaves=leaves, **settings)
     default = ", its defaults" if (trees, leaves) == TREES[0] else ""
     return {"name": f"LightGBM, {trees:,} trees × {leaves} leaves{default}", **found}
 
@@ -278,18 +282,18 @@ def _forest_text(found: dict[str, Any]) -> str:
 
 
 def _on_adult(quick: bool) -> dict[str, Any]:
-    split, grids, seeds = a9a(), *((8, 1) if quick else (30, 5))
+    split, grids, seeds = a9a(), *((4, 1) if quick else (30, 5))
     if quick:
-        split = split.thinned(400)
+        split = split.tiny(200)
     found = _with_seeds(split, grids, seeds, lambda error: error)
     learned = found["fits"][0]["error"]
     return {**found, "bars": [report.bar("Adult: mean test error, %", learned, "<=", 15.3)]}
 
 
 def _on_cpu(quick: bool) -> dict[str, Any]:
-    split, grids, seeds = cpu(), *((8, 1) if quick else (350, 3))
+    split, grids, seeds = cpu(), *((4, 1) if quick else (350, 3))
     if quick:
-        split = split.thinned(400)
+        split = split.tiny(200)
     size = float(np.sqrt(np.mean(split.y_test**2)))
     found = _with_seeds(split, grids, seeds, lambda error: 100 * error / size)
     learned = found["fits"][0]["error"]
@@ -357,17 +361,26 @@ def _seeds_text(title: str, error: str, found: dict[str, Any]) -> str:
 # -- one fit, in this process ----------------------------------------------------------------------
 
 
+def one_fit(what: str, settings: dict[str, Any]) -> dict[str, Any]:
+    return {"ours": ours, "boosted": boosted, "growing": growing}[what](**settings)
+
+
 def ours(
-    most: int | None, split: int, grids: int, seven: bool = False, again: bool = False
+    most: int | None,
+    split: int,
+    grids: int,
+    solver: str,
+    seven: bool = False,
+    again: bool = False,
 ) -> dict[str, Any]:
     """One fit from raw X on; ``again``: then one solve with its frame and its alpha."""
     data = forest(most, split, seven)
     _warm_up(data, "learn")
-    model = rs.SpanClassifier(rs.Bins(), grids, scales="learn", random_state=0)
+    model = rs.SpanClassifier(rs.Bins(), grids, scales="learn", solver=solver, random_state=0)
     found = {**measure(model, data), **solved(model)}
     one_solve = None
     if again:
-        same = {"frame": model.frame_, "alpha": model.alpha_}
+        same = {"frame": model.frame_, "alpha": model.alpha_, "solver": solver}
         second = rs.SpanClassifier(rs.Bins(), grids, **same).fit(data.X_train, data.y_train)
         one_solve = float(second.solution_.seconds)
     seconds = {"solve_seconds": float(model.solution_.seconds), "one_solve_seconds": one_solve}
@@ -389,7 +402,9 @@ def boosted(most: int | None, seven: bool, trees: int, leaves: int, threads: int
     return {"trees": trees, "leaves": leaves, **_shape(data), **measure(build(trees), data)}
 
 
-def growing(most: int | None, share: float, grids: int, repetitions: int = 3) -> dict[str, Any]:
+def growing(
+    most: int | None, share: float, grids: int, solver: str, repetitions: int = 3
+) -> dict[str, Any]:
     """Fits of a share of the rows at one alpha, scales not learned, and their floor."""
     data = forest(most)
     _warm_up(data, None)
@@ -398,7 +413,7 @@ def growing(most: int | None, share: float, grids: int, repetitions: int = 3) ->
     del data
     seconds, solving = [], []
     for _ in range(repetitions):
-        model = rs.SpanClassifier(rs.Bins(), grids, alpha=ALPHA, random_state=0)
+        model = rs.SpanClassifier(rs.Bins(), grids, alpha=ALPHA, solver=solver, random_state=0)
         start = time.perf_counter()
         model.fit(X, y)
         seconds.append(time.perf_counter() - start)
@@ -426,6 +441,8 @@ def growing(most: int | None, share: float, grids: int, repetitions: int = 3) ->
 def _warm_up(data: Split, scales: str | None) -> None:
     # Learning from as many rows as elsewhere would take seconds.
     few = data.head(WARM_ROWS // 5)
+    if len(few.X_train) == len(data.X_train):
+        return  # a quick run
     model = rs.SpanClassifier(rs.Bins(), 2, scales=scales, random_state=0)
     model.fit(few.X_train, few.y_train).predict(few.X_test)
 
@@ -449,4 +466,4 @@ if __name__ == "__main__":
         print(*figures(json.loads(path.read_text())["result"], path.parent), sep="\n")
     else:
         what, settings = json.loads(sys.argv[1])
-        print(json.dumps({"ours": ours, "boosted": boosted, "growing": growing}[what](**settings)))
+        print(json.dumps(one_fit(what, settings)))

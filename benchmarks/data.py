@@ -52,6 +52,11 @@ class Split:
         chosen = np.random.default_rng(0).permutation(len(self.X_train))[:rows]
         return replace(self, X_train=self.X_train[chosen], y_train=self.y_train[chosen])
 
+    def tiny(self, rows: int) -> Split:
+        """At most ``rows`` training rows, and as many to test: for quick runs."""
+        few = self.thinned(rows)
+        return replace(few, X_test=few.X_test[:rows], y_test=few.y_test[:rows])
+
     def error(self, predicted: np.ndarray) -> float:
         """Root mean squared error, or the percentage of wrong classes."""
         if self.task == "classification":

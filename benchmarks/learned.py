@@ -77,7 +77,7 @@ class Sizes:
     sets: tuple[str, ...] = (*(s for s in SETS if s not in LARGE), *LARGE)
 
 
-QUICK = Sizes(64, 96, 8, 300, 300, range(1), 600, 600, (SHOWN, "magic"))
+QUICK = Sizes(64, 96, 4, 150, 150, range(1), 300, 150, (SHOWN, "magic"))
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def _on_set(title: str, load: Callable[[], Split], quick: bool) -> dict[str, Any
     except Missing as missing:
         return {"name": title, "skipped": str(missing)}
     if quick:
-        split = split.thinned(400)
+        split = split.tiny(200)
     sizes = Sizes(32, 1, 5, threads=1) if quick else Sizes(1000, 2, 100, threads=None)
     entries, gamma, alpha = _entries(split, sizes)
     return {

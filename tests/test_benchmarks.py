@@ -1,41 +1,21 @@
 """The benchmarks run: their quick form leaves every number they promise, and all are finite.
 
-Times of a quick run mean nothing, so nothing here looks at their size. One test, because one run
-serves all checks and parallel workers share no fixtures.
+Times of a quick run mean nothing, so nothing here looks at their size.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.mark.slow
-def test_the_quick_form_leaves_finite_numbers(tmp_path):
-    # By name: slow ones would not run otherwise.
-    command = [sys.executable, "-W", "error", "-m", "benchmarks", *CHECKS, "--quick"]
-    command += ["--out", str(tmp_path)]
-    # Other tests have the other cores.
-    alone = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    for name, check in CHECKS.items():
-        content = json.loads((tmp_path / f"{name}.json").read_text())
-        assert content["benchmark"] == name
-        assert content["quick"] is True
-        check_machine(content["machine"])
-        found = list(numbers(content["result"]))
-        assert found
-        assert all(map(math.isfinite, found))
-        check(content["result"])
 
 
 def check_machine(machine):
@@ -244,3 +224,31 @@ CHECKS = {
     "hypotheses": check_hypotheses,
     "sheets": check_sheets,
 }
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_quick_form_leaves_finite_numbers(name, tmp_path, monkeypatch):
+    # By name: slow ones would not run otherwise.
+    arguments = [name, "--quick", "--out", str(tmp_path)]
+    # Other tests have the other cores.
+    for library in ("OMP", "OPENBLAS"):
+        monkeypatch.setenv(f"{library}_NUM_THREADS", "1")
+    if name == "startup":  # as anybody would start it; importing takes longer than the others
+        command = [sys.executable, "-W", "error", "-m", "benchmarks", *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    else:
+        monkeypatch.syspath_prepend(ROOT)
+        main = importlib.import_module("benchmarks.__main__").main
+        with threadpool_limits(1):
+            main(arguments)
+    content = json.loads((tmp_path / f"{name}.json").read_text())
+    assert content["benchmark"] == name
+    assert content["quick"] is True
+    check_machine(content["machine"])
+    found = list(numbers(content["result"]))
+    assert found
+    assert all(map(math.isfinite, found))
+    CHECKS[name](content["result"])
