@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import randspan as rs
-from randspan.engines.codes import Coded, encode
+from randspan.engines.cells import CellOperator, encode
 from randspan.families import hashing
 from randspan.families.bins import Table
 from randspan.families.cells import indicators
@@ -18,6 +18,7 @@ from randspan.features import Features
 from randspan.losses import Squared
 from randspan.solvers import conjugate
 from randspan.solvers.problem import Problem
+from randspan.sources import Source
 
 
 def data(n=1500, d=3, seed=0):
@@ -98,8 +99,8 @@ def test_threads_and_blocks_do_not_change_codes(monkeypatch):
             ],
         )
         functions = frame.functions()
-        features = Features(frame, functions, X, np.dtype(np.float32))
-        found.append(encode(functions.coded_parts, features, n_jobs)[1])
+        features = Features(frame, functions, Source(X), np.dtype(np.float32))
+        found.append(encode(features, n_jobs)[1])
     assert all(np.array_equal(codes, found[0]) for codes in found)
 
 
@@ -196,7 +197,7 @@ def test_conjugate_gradients_end_where_rounding_hides_descent(rng):
     codes, counts = rng.integers(5, size=(4, 200)).astype(np.int32), np.full(4, 5)
     y, each = rng.normal(size=200), np.ones(200)
     problem = Problem(
-        Coded(codes, counts, each, True), Squared(), y[:, None], each, 0.5, None, True
+        CellOperator(codes, counts, each, True), Squared(), y[:, None], each, 0.5, None, True
     )
     found = conjugate.minimise(problem, problem.zero, 1e-17, None)
     assert found.stopped == "rounding errors hide any further descent"
@@ -258,9 +259,9 @@ def test_rows_that_were_never_there_cannot_be_forgotten():
 def test_a_row_is_kept_in_four_bytes_a_grid():
     X, y = data(5000)
     model = rs.SpanRegressor(rs.Bins(), 50, alpha=1.0, random_state=0).fit(X, y)
-    rows = model._state.statistics
-    assert sum(codes.nbytes for codes in rows.codes) == 4 * 50 * 5000
-    assert rows.inputs == [None]
+    kept = model._model.statistics.kept.arrays
+    assert kept["codes"].nbytes == 4 * 50 * 5000
+    assert set(kept) == {"codes", "targets", "weights"}
 
 
 def test_many_rows_say_why_there_are_no_standard_deviations():
@@ -290,7 +291,7 @@ def test_a_box_holds_for_every_cell():
 
 def test_memory_that_is_not_there_is_refused():
     X, y = data(5000)
-    with pytest.raises(MemoryError, match="cells"):
+    with pytest.raises(MemoryError, match="in 50 grids"):
         rs.SpanRegressor(rs.Bins(), 50, memory="100KB", random_state=0).fit(X, y)
 
 

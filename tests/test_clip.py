@@ -30,12 +30,12 @@ def test_clip_follows_streams_merges_and_weights(rng):
     weights = np.where(np.arange(90) < 10, 0.0, 1.0)
     model = rs.SpanRegressor(n_components=20, clip="auto", random_state=0).fit(X, y, weights)
     assert np.abs(model.predict(X)).max() <= np.abs(y[10:]).max() + 1e-12
-    assert model._state.largest == np.abs(y[10:]).max()
+    assert model._model.largest == np.abs(y[10:]).max()
     a, b = (rs.SpanRegressor(n_components=20, clip="auto", frame=model.frame_) for _ in range(2))
     a.partial_fit(X[60:], y[60:])
-    assert a._state.largest == 1
+    assert a._model.largest == 1
     a.merge(b.partial_fit(X[:10], y[:10]))
-    assert a._state.largest == 3
+    assert a._model.largest == 3
 
 
 def test_clip_of_a_classifier_leaves_its_decisions_alone(rng):

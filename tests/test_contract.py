@@ -9,6 +9,7 @@ the checks in which their own code takes part.
 import re
 from functools import partial
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -49,6 +50,7 @@ ROUTES = [
     *(R(rs.Trees(), 10), C(TREES, 20), T(TREES, 10)),  # out-of-bag predictions
     *(R(HYPOTHESES, 10), C(HYPOTHESES, 10)),
     *(R(LEAVES, 5), C(LEAVES, 5, alpha=0.1)),  # cells that learned from the targets
+    *(R(FOURIER, np.inf), C(FOURIER, np.inf)),  # the exact kernel machine
     R(FOURIER, 20, solver="sketched"),
     R(FOURIER, 20, loss="huber"),  # alpha by held-out rows
     C(FOURIER, 20, loss="logistic", alpha=0.1),  # Newton steps, for several classes L-BFGS

@@ -242,7 +242,7 @@ def test_threads_of_a_search_do_not_collide():
 
 
 def test_a_progress_bar_appears_when_asked_for_and_work_is_long(capsys, monkeypatch):
-    from randspan.estimators import progress
+    from randspan.engines import progress
 
     X, y = data(5000)
     rs.SpanRegressor(n_components=50, verbose=True, random_state=0).fit(X, y)

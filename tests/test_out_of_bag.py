@@ -9,8 +9,8 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
-from randspan.pairs import PairMoments
 from randspan.solvers import out_of_bag
+from randspan.statistics import Pairs
 
 
 def data(n=400, d=4, seed=0, noise=0.1):
@@ -24,9 +24,7 @@ def moments(H, Y, weights=None, seen=None, origin=None):
     weights = np.ones(n) if weights is None else weights
     seen = np.zeros((n, k), dtype=bool) if seen is None else seen
     origin = np.zeros(c) if origin is None else origin
-    total = PairMoments.zero(5, c, k)
-    total.add(H, Y, origin, weights, seen, np.arange(n) % 5)
-    return total
+    return Pairs.zero(origin, k).with_block(H, Y, weights, seen, np.arange(n) % 5)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -41,7 +39,7 @@ def test_where_nothing_was_seen_it_is_ridge_regression_towards_the_mean(intercep
     weights = rng.uniform(0.5, 2, size=n) if weighted else np.ones(n)
     origin = np.array([2.5])
     found = out_of_bag.solve(
-        moments(H[:, :, None], y[:, None], weights, origin=origin), origin, alpha, intercept, ""
+        moments(H[:, :, None], y[:, None], weights, origin=origin), alpha, intercept, ""
     )
     single = np.average((y[:, None] - H) ** 2, axis=0, weights=weights).mean()
     root, pull = np.sqrt(weights), np.sqrt(alpha * k * single)
@@ -61,12 +59,12 @@ def test_errors_are_cross_validated():
     n, k, alpha = 100, 5, 2.0
     y = rng.normal(size=n)
     H = y[:, None] + rng.normal(size=(n, k))
-    found = out_of_bag.solve(moments(H[:, :, None], y[:, None]), np.zeros(1), alpha, True, "")
+    found = out_of_bag.solve(moments(H[:, :, None], y[:, None]), alpha, True, "")
     total = 0.0
     for fold in range(5):
         out = np.arange(n) % 5 == fold
         other = moments(H[~out][:, :, None], y[~out][:, None])
-        weights = out_of_bag.solve(other, np.zeros(1), alpha, True, "")
+        weights = out_of_bag.solve(other, alpha, True, "")
         total += np.sum((y[out] - H[out] @ weights.coef[:, 0] - weights.intercept) ** 2)
     assert found.errors[0] == pytest.approx(total / n, rel=1e-9)
 

@@ -6,8 +6,8 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 
 import randspan as rs
-from randspan.estimators.calibration import Calibration
-from randspan.tuning import heldout
+from randspan.calibration import Calibration
+from randspan.solvers import heldout
 
 LOSSES = ["squared", "hinge", "squared_hinge", "logistic", "exponential"]
 

@@ -91,7 +91,7 @@ def test_alpha_by_held_out_rows(data):
 
 
 def test_auto_takes_passes_where_moments_are_dear(data, monkeypatch):
-    from randspan.estimators import fitting
+    from randspan import planning
 
     X, y = data
     model = rs.SpanRegressor(rs.Fourier(), 200, alpha=0.1, random_state=0)
@@ -99,8 +99,8 @@ def test_auto_takes_passes_where_moments_are_dear(data, monkeypatch):
     small = model.set_params(memory="1.5MB", n_jobs=1).fit(X[:500], y[:500])
     assert small.solution_.solver == "sketched"
     assert "moments would need" in small.solution_.reason
-    monkeypatch.setattr(fitting, "MANY_FUNCTIONS", 100)
-    monkeypatch.setattr(fitting, "MANY_PRODUCTS", 1e6)
+    monkeypatch.setattr(planning, "MANY_FUNCTIONS", 100)
+    monkeypatch.setattr(planning, "MANY_PRODUCTS", 1e6)
     many = model.set_params(memory=None).fit(X, y)
     assert many.solution_.solver == "sketched"
     assert "passes are cheaper" in many.solution_.reason
@@ -130,12 +130,12 @@ def test_a_warm_start_saves_passes(data):
     from randspan.losses import Squared
     from randspan.solvers.iterative import Solver
     from randspan.solvers.problem import Problem
+    from randspan.sources import Source
 
     X, y = data
     frame = rs.Frame.read([X], rs.Fourier(), 200, random_state=0)
-    op = Operator(
-        Features(frame, frame.functions(), X, np.dtype(np.float64)), np.ones(3000), True, True
-    )
+    features = Features(frame, frame.functions(), Source(X), np.dtype(np.float64))
+    op = Operator(features, np.ones(3000), True, True)
     solver = Solver(op, "sketched", 400)
 
     def problem(penalty):

@@ -196,11 +196,11 @@ def test_a_frame_read_in_a_streaming_pass_equals_that_of_fit():
 
 
 def test_solving_waits_until_somebody_asks(monkeypatch):
-    from randspan.estimators import fitting
+    from randspan.solvers.eigen import Eigen
 
     calls = []
-    solve = fitting.solve
-    monkeypatch.setattr(fitting, "solve", lambda *a: calls.append(1) or solve(*a))
+    solve = Eigen.solve
+    monkeypatch.setattr(Eigen, "solve", lambda *a: calls.append(1) or solve(*a))
     X, y, _ = data()
     model = rs.SpanRegressor(n_components=20, random_state=0)
     for s in range(0, 400, 40):
@@ -279,16 +279,6 @@ def test_frames_that_do_not_fit_are_refused():
         rs.SpanRegressor(frame="mine").fit(X, y)
     with pytest.raises(ValueError, match="no rows"):
         rs.Frame.read([], "fourier", 10)
-
-
-def test_the_exact_machine_does_not_stream():
-    X, y, _ = data(50)
-    with pytest.raises(ValueError, match="finite n_components"):
-        rs.SpanRegressor(n_components=np.inf).partial_fit(X, y)
-    model = rs.SpanRegressor(n_components=np.inf).fit(X, y)
-    for method in (model.partial_fit, model.forget):
-        with pytest.raises(ValueError, match="exact kernel machine"):
-            method(X, y)
 
 
 def test_streams_must_keep_their_shape():

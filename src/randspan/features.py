@@ -1,4 +1,4 @@
-"""Drawn functions × rows as a lazy operator: blocks of Z, never all of Z.
+"""Drawn functions × rows as a lazy matrix: blocks of Z, never all of Z.
 
 `Features` stands for the matrix Z of φ_i(x_r) and hands out blocks of its rows. It knows how many
 rows make a good block; who runs the blocks, and on how many threads, is the engine's business.
@@ -6,7 +6,7 @@ rows make a good block; who runs the blocks, and on how many threads, is the eng
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .families import Functions
 from .families.rows import Rows, fingerprints
 from .frame import Frame
+from .sources import Source
 
 # Below this many rows features are computed in float64 whatever was asked for. It costs nothing
 # there, and makes a prediction independent of which few rows were handed in with it.
@@ -22,43 +23,51 @@ FEW_ROWS = 256
 
 @dataclass(frozen=True)
 class Features:
-    """Z[r, i] = φ_i(x̃_r), computed block by block in ``dtype``.
+    """Z[r, i] = φ_i(x̃_r) for the rows of ``source``, computed block by block in ``dtype``.
 
-    ``numbers`` of the rows in the training data (`Bags.numbers`) ask for values from functions that
-    have not learned from the row.
+    ``unseen`` asks for values from functions that have not learned from the row; ``numbers`` are
+    then the row indices in the data that functions learned from. ``step`` is how many rows make a
+    block, `block_rows` if 0.
     """
 
     frame: Frame
     functions: Functions
-    X: NDArray
+    source: Source
     dtype: np.dtype
-    numbers: NDArray[np.int64] | None = None
+    unseen: bool = False
+    step: int = 0
+    numbers: NDArray[np.int64] | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        bags = self.functions.bags
+        if self.unseen and bags is not None:
+            numbers = bags.numbers(self.source.X, self.source.targets())
+            object.__setattr__(self, "numbers", numbers)
 
     def __len__(self) -> int:
-        return self.X.shape[0]
+        return self.source.n_rows
 
     @property
     def n_columns(self) -> int:
         return self.functions.n_columns
 
     def blocks(self) -> list[slice]:
-        """Slices of rows: about 16 MB of float32 a block, but long enough for one SYRK to pay."""
-        widest = max(self.functions.n_stored, min(self.X.shape[1], 4096))
-        step = int(np.clip(2**22 // widest, 1024, 8192))
+        """Slices of rows that are worked on together."""
+        step = self.step or block_rows(self.functions.n_stored, self.source.n_features)
         return [slice(s, min(s + step, len(self))) for s in range(0, len(self), step)]
 
     def rows(self, rows: slice) -> Rows:
         """The standardised rows of one slice."""
         few = rows.stop - rows.start < FEW_ROWS
-        return self.frame.rows(self.X[rows], np.float64 if few else self.dtype)
+        return self.frame.rows(self.source.X[rows], np.float64 if few else self.dtype)
 
     def keys(self, rows: slice) -> NDArray[np.uint64]:
         """Fingerprints of the rows of one slice: equal rows have equal ones, dense or sparse."""
-        return fingerprints(self.X[rows])
+        return fingerprints(self.source.X[rows])
 
     def take(self, rows: NDArray) -> NDArray:
-        """Any rows of Z, by their numbers."""
-        return self._values(self.frame.rows(self.X[rows], self.dtype), rows)
+        """Any rows of Z, by their indices."""
+        return self._values(self.frame.rows(self.source.X[rows], self.dtype), rows)
 
     def block(self, rows: slice) -> NDArray:
         """The rows of Z in one slice."""
@@ -68,3 +77,8 @@ class Features:
         if self.numbers is None:
             return self.functions.evaluate(block)
         return self.functions.unseen(block, self.numbers[rows])
+
+
+def block_rows(n_stored: int, n_features: int) -> int:
+    """Rows of a block: about 16 MB of float32, but enough for one SYRK to pay."""
+    return int(np.clip(2**22 // max(n_stored, min(n_features, 4096)), 1024, 8192))

@@ -7,7 +7,7 @@ about this library: any split into blocks, forgetting, merging.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any
@@ -18,10 +18,16 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .families import NAMED, Family, Functions
-from .families.base import check_choice, check_n_components
+from .families.bags import Training
+from .families.checks import check_choice, check_n_components
+from .families.kernel_columns import KernelColumns
 from .families.randomness import seed_from
 from .families.rows import Rows, as_rows
 from .families.sample import Reservoir, capacity
+from .sources import Source
+
+# Entries that are looked at together.
+AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +101,7 @@ class Frame:
         reading = Reading.of(blocks, family.rows_wanted(n_components), seed)
         return reading.frame(family, n_components, standardize, scales)
 
-    def with_components(self, n_components: int) -> Frame:
+    def with_components(self, n_components: float) -> Frame:
         return replace(self, n_components=n_components)
 
     def with_seed(self, seed: int) -> Frame:
@@ -107,8 +113,11 @@ class Frame:
 
     def functions(self) -> Functions:
         """The drawn functions: the same ones whenever and wherever this is called."""
-        if self.n_components in (None, np.inf):
-            raise ValueError(f"{self.n_components} functions cannot be drawn.")
+        if self.n_components is None:
+            raise ValueError("How many functions are to be drawn is still open.")
+        if self.n_components == np.inf:
+            none = self.rows(np.empty((0, self.n_features)), np.float64)
+            return KernelColumns(self.family, self.n_features, 0, none)
         if self.grown is not None:
             if self.grown.n_components != self.n_components:
                 raise ValueError(
@@ -117,6 +126,33 @@ class Frame:
                 )
             return self.grown
         return self.family.sample(self.n_features, int(self.n_components), self.seed)
+
+    def taught(
+        self, source: Source, classes: bool, workers: int, progress: Callable[[int], None]
+    ) -> Frame:
+        """The frame with its functions, where these learn from rows and have not yet."""
+        if not self.family.grows or self.grown is not None:
+            return self
+        training = Training(
+            self.rows(source.X, np.float64),
+            None if source.encoded is None else source.targets(),
+            source.weights,
+            classes,
+            workers,
+            progress,
+        )
+        grown = self.family.grow(training, int(self.n_components), self.seed)
+        return replace(self, grown=grown)
+
+    def n_outside(self, X) -> int:
+        """How many rows of X the family clips to the range that its functions are drawn for."""
+        found, step = 0, max(1, AT_ONCE // X.shape[1])
+        for start in range(0, X.shape[0], step):
+            clipped = self.family.outside(self.rows(X[start : start + step], np.float64))
+            if clipped is None:
+                return 0
+            found += int(clipped.sum())
+        return found
 
     @property
     def ridge_scale(self) -> float:
@@ -195,6 +231,19 @@ def as_family(family: Family | str) -> Family:
         return family
     check_choice("family", family, NAMED, " or a family such as rs.Fourier()")
     return NAMED[family]()
+
+
+def check_learned(frame: Frame, n_targets: int) -> None:
+    """Refuse functions that have learned to predict another number of targets."""
+    if frame.grown is None:
+        return
+    bags = frame.grown.bags
+    learned = frame.grown.n_targets if bags is None else bags.n_targets
+    if learned and learned != n_targets:
+        raise ValueError(
+            f"The functions of this frame have learned {learned} target column(s), y has "
+            f"{n_targets}: fit without frame=."
+        )
 
 
 def refuse_scales_on_cube(family: Family) -> None:

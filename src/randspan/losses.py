@@ -39,6 +39,8 @@ class Loss(ABC):
     joint = False
     #: whether its second derivative is the same everywhere
     quadratic = False
+    #: whether it is (y - s)², for which sums of products over rows are enough
+    squared = False
     #: the largest slope, infinite where there is none
     lipschitz = np.inf
     #: the largest second derivative, infinite where there is none
@@ -73,6 +75,7 @@ class Squared(Loss):
     for_classes = True
     for_numbers = True
     quadratic = True
+    squared = True
     steepest = 2.0
 
     def value(self, s, y):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..families.randomness import raw_bits
 from ..features import Features
 from ..solvers.problem import Point
-from . import cpu
+from .threads import ACCUMULATORS, Progress, blas_threads, n_threads, threads
 
 Array = NDArray[np.float64]
 Judge = Callable[[Array, slice], Array]
@@ -59,7 +59,7 @@ class Operator:
         centred: bool,
         cached: bool,
         n_jobs: int | None = None,
-        progress: cpu.Progress | None = None,
+        progress: Progress | None = None,
     ):
         self.features, self.weights, self.n_jobs = features, weights, n_jobs
         self.dtype = self.products = features.dtype
@@ -78,7 +78,7 @@ class Operator:
         if self.trace < 1e-9 * squares:  # functions that do not vary
             self.trace = 0.0
 
-    def _fill(self, progress: cpu.Progress | None) -> None:
+    def _fill(self, progress: Progress | None) -> None:
         cache = np.empty(self.shape, self.dtype)
 
         def run(mine: list[slice]) -> None:
@@ -161,7 +161,7 @@ class Operator:
                 sums += root @ Z
             return total, sums
 
-        most = max(1, cpu.ACCUMULATORS // (16 * k**2))
+        most = max(1, ACCUMULATORS // (16 * k**2))
         parts = self._share(run, chunks or [chosen], most)
         gram, sums = (sum(part) for part in zip(*parts, strict=True))
         # Z̃'DZ̃ = Z'DZ - Z'd m' - m d'Z + (Σd) mm', with Z'd corrected for the mean first.
@@ -218,7 +218,7 @@ class Operator:
                 ones += np.bincount(buckets.ravel(), signs.ravel(), rows)
             return total, ones
 
-        most = max(1, cpu.ACCUMULATORS // (rows * k * self.dtype.itemsize))
+        most = max(1, ACCUMULATORS // (rows * k * self.dtype.itemsize))
         parts = self._share(run, most=most)
         total, ones = parts[0]
         for part, part_ones in parts[1:]:
@@ -232,7 +232,7 @@ class Operator:
 
     def dense(self, size: int) -> AbstractContextManager[None]:
         """BLAS threads for a square matrix of this size, inside; one for everything else."""
-        return cpu.blas_threads(self.n_jobs, size)
+        return blas_threads(self.n_jobs, size)
 
     def _tiles(self, blocks: list[slice]) -> Iterator[tuple[slice, NDArray]]:
         """Rows of Z in the precision of products, in pieces that stay at hand."""
@@ -261,8 +261,8 @@ class Operator:
     def _share(self, run: Callable, items=None, most: int = 1 << 30) -> list:
         """``run`` on every thread's share of the blocks."""
         items = self.blocks if items is None else items
-        workers = min(cpu.n_threads(self.n_jobs), len(items), most)
-        with cpu.threads(workers, self.n_jobs, self.shape[1]) as pool:
+        workers = min(n_threads(self.n_jobs), len(items), most)
+        with threads(workers, self.n_jobs, self.shape[1]) as pool:
             return pool(run, [items[i::workers] for i in range(workers)])
 
 

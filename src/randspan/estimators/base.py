@@ -1,60 +1,77 @@
-"""What regressor and classifier share: frame, fit, streaming, forgetting, merging.
+"""What regressor and classifier share: fit, streaming, forgetting, merging, attributes.
 
-The only state of a fitted model is a `fitting.State`. Statistics are cheap to add to and dear to
-solve for, so ``partial_fit``, ``forget`` and ``merge`` only add, and the weights are solved for
-when somebody asks for them.
+All that a fitted estimator knows is a frozen `Model`. A method that adds or removes rows puts
+another model in its place; one that fails, ``fit`` included, leaves the estimator as it was.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import losses
-from ..coded import CodedRows
-from ..engines import cpu
+from .. import losses, predictions
 from ..families import Functions
-from ..families.randomness import seed_from
+from ..families.base import OUTSIDE
+from ..families.randomness import remembered, seed_from
 from ..families.rows import canonical
-from ..frame import Frame, as_family
-from ..losses import Loss, Squared
-from ..moments import Factor, Moments
-from ..solvers import METHODS, LeastSquares, Solution
-from ..solvers.out_of_bag import OutOfBag
-from . import bagging, coding, fitting
+from ..frame import Frame, as_family, check_learned
+from ..model import Model, start
+from ..planning import SOLVERS
+from ..solvers import Solution, Task
+from ..solvers.method import OPERATOR
+from ..solvers.refusals import named
+from ..sources import Source, Targets
+from ..tuning import frames, width
 from .configured import Configured
-from .fitting import Settings, State, Targets
-from .kernel_machine import KernelColumns
 from .parameters import check_clip, check_weights
-from .reading import grown, read_frame
 
 
 def squared_only(method: str):
     """A method that exists for the squared loss alone (`available_if`)."""
 
     def check(model: SpanModel) -> bool:
-        other = isinstance(model.loss, Loss) or model.loss in losses.NAMED
-        squared = isinstance(model.loss, Squared) or model.loss == Squared.name
-        known = METHODS.get(model.solver) if isinstance(model.solver, str) else None
-        coded = model.family == "bins" or getattr(model.family, "sparse", False)
-        if known is not None and not (known.statistics or coded):
+        asked = model.solver if isinstance(model.solver, str) else ""
+        in_passes = asked in SOLVERS[1:] and named(asked).takes == OPERATOR
+        family = model._known_family
+        if in_passes and not (family is not None and family.sparse):
             raise AttributeError(
                 f"{method} needs statistics of fixed size; solver={model.solver!r} passes over all "
                 "rows several times and keeps none: use fit, or solver='auto'."
             )
-        if squared or not other:  # what is no loss is refused later
-            return True
-        raise AttributeError(
-            f"{method} needs the squared loss, whose sums add up over rows; loss={model.loss!r} "
-            "has no such sums: use fit."
-        )
+        loss = losses.NAMED.get(model.loss) if isinstance(model.loss, str) else model.loss
+        if not getattr(loss, "squared", True):  # what is no loss is refused later
+            raise AttributeError(
+                f"{method} needs the squared loss, whose sums add up over rows; "
+                f"loss={model.loss!r} has no such sums: use fit."
+            )
+        return True
 
     return available_if(check)
+
+
+def all_or_nothing(method: Callable) -> Callable:
+    """A method that fails leaves the estimator as it was, its random state included."""
+
+    @wraps(method)
+    def call(self, *args, **kwargs):
+        before, random_state = dict(vars(self)), remembered(self.random_state)
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            random_state()
+            raise
+
+    return call
 
 
 class SpanModel(Configured):
@@ -69,9 +86,9 @@ class SpanModel(Configured):
     def _validate(self, X, y, first: bool, min_rows: int):
         """X and y, checked; ``first`` where a new model starts."""
 
-    def _row_weights(self, sample_weight, X, y) -> NDArray[np.float64] | None:
-        """The weights of rows, or None where all are 1."""
-        return check_weights(sample_weight, X)
+    def _units(self, y) -> NDArray[np.float64] | None:
+        """What a row of sample weight one weighs, or None where that is 1."""
+        return None
 
     def _check_presence(self, y, weights) -> None:
         """Refuse targets that weights leave nothing of."""
@@ -90,73 +107,48 @@ class SpanModel(Configured):
 
     # -- fitting -----------------------------------------------------------------------------
 
+    def _source(self, X, y, sample_weight) -> Source:
+        targets = self._targets(y)  # refuses classes that are not known
+        weights, units = check_weights(sample_weight, X), self._units(y)
+        if units is not None:
+            weights = units if weights is None else weights * units
+        return Source(X, targets, weights, units)
+
+    @all_or_nothing
     def _fit(self, X, y, sample_weight, classes=None):
-        self._settings()  # refuses parameters before any work is done
-        self.__dict__.pop("_state", None)  # a fit that fails leaves no older one behind
+        self._task()  # refuses parameters before any work is done
         X, y = self._validate(X, y, first=True, min_rows=2)
         self._learn_targets(y, classes)
-        weights = self._row_weights(sample_weight, X, y)
-        self._check_presence(y, weights)
-        targets, settings = self._targets(y), self._settings()
-        frame = self._read_frame(X, targets, weights, settings)
-        self._state = fitting.fit(frame, X, targets, weights, settings)
-        self._state.all_known = self.frame is None
-        self._state.largest = self._largest(y, weights)
-        self.frame_ = self._state.frame
-        self._state.outside.note(self.frame_, X)
+        source, task, engine = self._source(X, y, sample_weight), self._task(), self._engine()
+        self._check_presence(y, source.weights)
+        frame = self._read_frame(source, task, streaming=False)
+        found = width.fit(frame, source, task, self._largest(y, source.weights), engine)
+        if task.heldout:
+            found = predictions.calibrated(found, source, engine)
+        self._model = replace(found, all_known=self.frame is None)
+        self._warn_outside(found.n_outside, source.n_rows)
         return self
 
+    @all_or_nothing
     def _partial_fit(self, X, y, sample_weight, classes=None):
-        settings = self._settings()
-        first = not hasattr(self, "_state")
+        task, engine, first = self._task(), self._engine(), not hasattr(self, "_model")
         X, y = self._validate(X, y, first=first, min_rows=1)
         if first:
             self._learn_targets(y, classes, streaming=True)
-        targets = self._targets(y)
-        weights = self._row_weights(sample_weight, X, y)
+        source = self._source(X, y, sample_weight)
+        largest = self._largest(y, source.weights)
         if first:
-            self._state = self._start(X, y, weights, settings)
-            self.frame_ = self._state.frame
-        state = self._streaming_state("partial_fit")
-        kind = type(state.statistics)
-        state.calibration, state.all_known = None, False
-        state.statistics += fitting.accumulate(kind, state, X, targets, weights, settings)
-        state.largest = np.maximum(state.largest, self._largest(y, weights))
-        state.solution = None
-        state.outside.note(state.frame, X)
+            frame = self._read_frame(source, task, streaming=True)
+            if frame.n_components is None:
+                frame = width.fit(frame, source, task, largest, engine).frame
+            self._model = start(frame, source, task, engine)
+        before = self._model.n_outside
+        self._model = self._model.added(source, task, largest, engine)
+        self._warn_outside(self._model.n_outside - before, source.n_rows)
         return self
 
-    def _start(self, X, y, weights, settings: Settings) -> State:
-        """An empty model, ready to stream: the frame comes from the first block."""
-        targets = self._targets(y)
-        frame = self._read_frame(X, targets, weights, settings)
-        if frame.n_components == np.inf:
-            raise ValueError(
-                "n_components=inf is the exact kernel machine, which needs all rows at once: use "
-                "fit, or a finite n_components to stream."
-            )
-        if frame.n_components is None:
-            frame = fitting.fit(frame, X, targets, weights, settings).frame
-        functions = frame.functions()
-        dtype = np.dtype(np.float64) if functions.n_targets else settings.dtype
-        state = State(frame, functions, None, None, dtype)
-        bagging.check(state, settings, targets(slice(0, 1)).shape[1])
-        coding.check_solver(settings, functions)
-        if bagging.by_pairs(functions, settings):
-            state.statistics = bagging.none(functions)
-            return state
-        if functions.coded_parts:
-            state.statistics = CodedRows.none()
-            return state
-        # Least squares without a ridge is safe in an orthogonal factor; moments are for forgetting.
-        plain = settings.lenient and settings.bound is None and settings.solver == "auto"
-        kind = Factor if plain or settings.solver in ("qr", "dual") else Moments
-        exact = kind is Factor or settings.alpha == 0
-        state.dtype = np.dtype(np.float64) if exact else dtype
-        state.statistics = kind.zero(functions.n_columns, targets(slice(0, 1)).shape[1])
-        return state
-
     @squared_only("forget")
+    @all_or_nothing
     def forget(self, X, y, sample_weight=None):
         """Remove rows: the model is as if it had never seen them.
 
@@ -172,17 +164,12 @@ class SpanModel(Configured):
         """
         check_is_fitted(self)
         X, y = self._validate(X, y, first=False, min_rows=1)
-        weights = self._row_weights(sample_weight, X, y)
-        state = self._streaming_state("forget")
-        held, targets, settings = state.statistics, self._targets(y), self._settings()
-        if self.solver == "auto" and not isinstance(self._law().default_alpha, str):
-            held = fitting.as_moments(held)  # a stream without a ridge holds a factor
-        gone = fitting.accumulate(type(held), state, X, targets, weights, settings, growing=False)
-        state.statistics = held.without(gone)
-        state.solution = state.calibration = None
+        source, task = self._source(X, y, sample_weight), self._task()
+        self._model = self._model.removed(source, task, self._engine())
         return self
 
     @squared_only("merge")
+    @all_or_nothing
     def merge(self, other):
         """Take in the rows of another model: as if fitted on both parts.
 
@@ -206,24 +193,7 @@ class SpanModel(Configured):
                 "random_state of its own)."
             )
         self._check_same_targets(other)
-        mine, theirs = self._streaming_state("merge"), other._state.statistics
-        if isinstance(mine.statistics, CodedRows):
-            coding.merge(mine, other._state)
-        elif isinstance(mine.statistics, Moments) and isinstance(theirs, (Moments, Factor)):
-            mine.statistics = mine.statistics + fitting.as_moments(theirs)
-        elif type(theirs) is type(mine.statistics):
-            mine.statistics = mine.statistics + theirs
-        elif isinstance(theirs, Moments) and self._settings().lenient:
-            mine.statistics = fitting.as_moments(mine.statistics) + theirs
-        else:
-            raise ValueError(
-                f"One model holds {type(mine.statistics).__name__} and the other "
-                f"{type(theirs).__name__}: fit both with the same solver and alpha."
-            )
-        mine.solution = mine.calibration = None
-        mine.all_known = False
-        mine.largest = np.maximum(mine.largest, other._state.largest)
-        mine.outside.count += other._state.outside.count
+        self._model = self._model.merged(other._model, self._task())
         return self
 
     def _check_same_targets(self, other) -> None:
@@ -231,41 +201,29 @@ class SpanModel(Configured):
         if mine != theirs:
             raise ValueError(f"The models have {mine} and {theirs} target columns.")
 
-    def _streaming_state(self, method: str) -> State:
-        """The state, with statistics that rows can be added to."""
-        state = self._state
-        if state.statistics is None:
-            raise ValueError(
-                f"{method} needs statistics of fixed size, which "
-                + (
-                    "the exact kernel machine (n_components=inf) does not have: use a finite "
-                    "n_components."
-                    if state.frame.n_components == np.inf
-                    else f"the solver {self._solution.solver!r} does not keep: use solver='eigen' "
-                    "or 'cholesky', or start with partial_fit."
-                )
-            )
-        # Few rows were solved in the dual and kept as rows. Moments take any number.
-        solved_as = None if state.solution is None else state.solution.solver
-        if self.solver == "auto" and solved_as == "dual":
-            state.statistics = fitting.as_moments(state.statistics)
-        return state
-
-    def _read_frame(self, X, targets: Targets, weights, settings: Settings) -> Frame:
-        n_components = self._n_components()
+    def _read_frame(self, source: Source, task: Task, streaming: bool) -> Frame:
+        """The frame of these rows, or the one that was given, with functions that have learned."""
+        k, engine = self._n_components(), self._engine()
         if self.frame is not None:
-            frame = self._given_frame(X, n_components)
-        else:
-            frame = read_frame(self, X, weights, n_components, targets, settings)
-        return grown(frame, X, targets, weights, self._for_classes, settings)
+            frame = self._given_frame(source.n_features, k)
+            check_learned(frame, source.n_targets)
+        self._plan(task, source, streaming)  # refuses what cannot be done before work begins
+        if self.frame is None:
+            family, seed = as_family(self.family), seed_from(self.random_state)
+            wanted = frames.Wanted(family, k, bool(self.standardize), self.scales, seed)
+            frame = frames.read(wanted, source, task, engine)
+        if not frame.family.grows or frame.n_components == np.inf:
+            return frame
+        progress = engine.progress(int(frame.n_components), "functions learn")
+        return frame.taught(source, self._for_classes, engine.threads, progress)
 
-    def _given_frame(self, X, n_components) -> Frame:
+    def _given_frame(self, n_features: int, n_components) -> Frame:
         frame = self.frame
         if not isinstance(frame, Frame):
             raise TypeError(f"frame must be another model's frame_ or None, got {frame!r}.")
-        if frame.n_features != X.shape[1]:
+        if frame.n_features != n_features:
             raise ValueError(
-                f"The frame was read from {frame.n_features} columns, X has {X.shape[1]}."
+                f"The frame was read from {frame.n_features} columns, X has {n_features}."
             )
         if self.scales is not None:
             raise ValueError(
@@ -273,7 +231,7 @@ class SpanModel(Configured):
             )
         family = as_family(self.family)
         kinds, held = ([type(part) for part in f.parts_of_union()] for f in (family, frame.family))
-        if self.family != "fourier" and kinds != held:
+        if kinds != held and self.family != self._default("family"):
             raise ValueError(
                 f"The frame holds {frame.family!r}, the model asks for {family!r}: leave family "
                 "out, or read another frame."
@@ -284,75 +242,85 @@ class SpanModel(Configured):
         # Without a random_state of its own a model repeats the frame's draw.
         return frame if self.random_state is None else frame.with_seed(seed_from(self.random_state))
 
-    # -- what was learned --------------------------------------------------------------------
+    # -- predictions -------------------------------------------------------------------------
 
-    def _check_X(self, X):
+    def _check_X(self, X) -> Source:
         check_is_fitted(self)
-        X = canonical(
-            validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        )
-        self._state.outside.note(self._state.frame, X)
-        return X
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        source = Source(canonical(X))
+        self._warn_outside(self._model.frame.n_outside(source.X), source.n_rows)
+        return source
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+    @staticmethod
+    def _warn_outside(found: int, n_rows: int) -> None:
+        if found:
+            warnings.warn(OUTSIDE.format(found, n_rows), stacklevel=4)
 
     @property
-    def _solution(self) -> Solution:
-        """The solution, solved for now if rows came or went since the last one."""
+    def _solved(self) -> Model:
+        """The model, its weights solved for if rows came or went since the last time."""
         check_is_fitted(self)
-        state = self._state
-        if state.solution is None:
-            state.solution = fitting.solve_leniently(state, self._settings())
-        return state.solution
+        return self._model.solved(self._engine())
 
-    def _least_squares(self, wanted: str) -> LeastSquares:
-        """The solution, where it is one that knows degrees of freedom and leverages."""
-        solution = self._solution
-        if self._state.frame.family.uses_target:
-            raise ValueError(
-                f"{wanted} would take functions for independent of the targets, from which those "
-                f"of {self._state.frame.family!r} have learned. What they say of rows that they "
-                "have not seen: leave_one_out, and oob_error_ where alpha='auto'."
-            )
-        if not isinstance(solution, LeastSquares):
-            raise ValueError(
-                f"{wanted} needs the squared loss without a box, solved from statistics (solver "
-                f"'eigen', 'cholesky', 'dual' or 'qr'; for cells 'dual', and as few rows as an "
-                f"n × n matrix may have); this model was solved by {solution.solver!r}."
-            )
-        return solution
+    def _scores(self, source: Source) -> NDArray[np.float64]:
+        """f(x) for every row and target."""
+        return predictions.scores(self._solved, source, self._engine())
+
+    def _clipped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions within ±clip, or within the largest |y| seen."""
+        check_clip(self.clip)
+        if self.clip is None:
+            return scores
+        limit = self._model.largest if isinstance(self.clip, str) else float(self.clip)
+        return np.clip(scores, -limit, limit)
+
+    def _leave_one_out(self, X, y, sample_weight) -> NDArray[np.float64]:
+        """Scores of the models fitted without one row each."""
+        check_is_fitted(self)
+        X, y = self._validate(X, y, first=False, min_rows=1)
+        source = self._source(X, y, sample_weight)
+        return predictions.left_out(self._solved, source, self._engine())
+
+    # -- what was learned --------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    @property
+    def frame_(self) -> Frame:
+        check_is_fitted(self)
+        return self._model.frame
 
     @property
     def functions_(self) -> Functions:
         check_is_fitted(self)
-        return self._state.functions
+        return self._model.functions
+
+    @property
+    def solution_(self) -> Solution:
+        return self._solved.found
 
     @property
     def alpha_(self) -> float:
-        return self._solution.alpha
+        return self.solution_.alpha
 
     @property
     def gcv_error_(self) -> float:
         try:
-            return self._least_squares("gcv_error_").gcv_error
+            return predictions.least_squares(self._solved, "gcv_error_").gcv_error
         except ValueError as reason:
             raise AttributeError(str(reason)) from None
 
     @property
     def oob_error_(self) -> float:
         """Mean squared error on rows that functions have not seen, averaged over targets."""
-        solution = self._solution
-        if not isinstance(solution, OutOfBag):
+        solution = self.solution_
+        if solution.oob_error is None:
             raise AttributeError(
                 "oob_error_ is known where functions that learned from targets are weighed by rows "
                 f"they have not seen (solver 'out_of_bag'); this model has {solution.solver!r}."
             )
-        return float(solution.errors.mean())
-
-    @property
-    def solution_(self) -> Solution:
-        return self._solution
+        return solution.oob_error
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -360,8 +328,7 @@ class SpanModel(Configured):
 
         With scales="rotate" s_m² is the squared length of row m of the learned matrix.
         """
-        check_is_fitted(self)
-        importances = self._state.frame.importances
+        importances = self.frame_.importances
         if importances is None:
             raise AttributeError(
                 "feature_importances_ are known where scales were learned: scales='learn' or "
@@ -371,76 +338,10 @@ class SpanModel(Configured):
 
     @property
     def n_components_(self):
-        check_is_fitted(self)
-        return self._state.frame.n_components
+        return self.frame_.n_components
 
     @property
     def n_outside_(self) -> int:
-        """How many rows lay outside of the range that the functions were drawn for."""
+        """How many rows of fits lay outside of the range that the functions were drawn for."""
         check_is_fitted(self)
-        return self._state.outside.count
-
-    def _clipped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions within ±clip, or within the largest |y| seen."""
-        check_clip(self.clip)
-        if self.clip is None:
-            return scores
-        limit = self._state.largest if isinstance(self.clip, str) else float(self.clip)
-        return np.clip(scores, -limit, limit)
-
-    def _scores(self, X, numbers: NDArray | None = None) -> NDArray[np.float64]:
-        """f(x) for every row and target; with their numbers, from what functions have not seen."""
-        return fitting.scores(self._state, X, self._solution, self.n_jobs, numbers)
-
-    def _unseen_scores(self, X, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """f(x) from functions that have not seen the rows, by their numbers."""
-        unknown = int((numbers < 0).sum())
-        if unknown and self._state.all_known:
-            raise ValueError(
-                f"{unknown} of {len(numbers)} rows are not among those that functions have learned "
-                "from: hand in rows and targets as they were handed to fit, to the last bit."
-            )
-        return self._scores(X, numbers)
-
-    def _leverages(self, X, solution: LeastSquares) -> NDArray[np.float64]:
-        """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
-        functions = self._state.functions
-        features = self._state.features(X)
-
-        def leverages(Z, rows):
-            if self._state.kernel is not None:
-                return solution.posterior.quadratic(*self._state.kernel.centred(Z))
-            if isinstance(functions, KernelColumns):
-                return solution.posterior.quadratic(*functions.centred(features.rows(rows), Z))
-            return solution.posterior.quadratic(Z - solution.mean)
-
-        values = cpu.apply(features, leverages, self.n_jobs)
-        return values + (1 / solution.weight if self.fit_intercept else 0)
-
-    def _leave_one_out(self, X, y, sample_weight) -> NDArray[np.float64]:
-        """Scores of the models fitted without one row each: y - e/(1 - h)."""
-        check_is_fitted(self)
-        X, y = self._validate(X, y, first=False, min_rows=1)
-        weights = self._row_weights(sample_weight, X, y)
-        Y = self._targets(y)(slice(0, X.shape[0]))
-        functions = self._state.functions
-        if self._state.frame.family.uses_target:
-            if functions.bags is None or functions.coded_parts:
-                raise ValueError(
-                    "leave_one_out asks functions that have not seen a row, and here all have, or "
-                    "their leaves have weights that did: use bootstrap < 1 and output='value'."
-                )
-            return self._unseen_scores(X, functions.bags.numbers(X, Y))
-        each = np.ones(len(Y)) if weights is None else weights
-        solution = self._least_squares("leave_one_out")
-        if isinstance(self._state.statistics, Factor):
-            # 1 - h is a small difference: worth the singular vectors of the rows themselves.
-            solution = fitting.orthogonal_solution(self._state, solution, self._settings())
-        left = 1 - each * self._leverages(X, solution)
-        if (left < 1e-10).any():
-            row = int(np.argmin(left))
-            raise ValueError(
-                f"The model passes through row {row} whatever its target, so leaving it out is "
-                "not defined by the fit alone: use alpha > 0 or fewer functions."
-            )
-        return Y - (Y - self._scores(X)) / left[:, None]
+        return self._model.n_outside

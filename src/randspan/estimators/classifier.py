@@ -8,17 +8,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ..families.randomness import raw_bits
+from ..calibration import least_squares_probabilities
 from ..families.rows import canonical
 from ..losses import Logistic, Softmax
-from ..solvers import LeastSquares
 from .base import SpanModel, squared_only
-from .calibration import Calibration, least_squares_probabilities
-from .parameters import check_weights
-
-# Rows whose leave-one-out scores probabilities are fitted to.
-CALIBRATION_ROWS = 2000
-FEWEST_ROWS = 10
 
 
 class SpanClassifier(ClassifierMixin, SpanModel):
@@ -123,9 +116,7 @@ frame_, solution_, n_features_in_, feature_names_in_
         -------
         self
         """
-        self._fit(X, y, sample_weight)
-        self._calibrate(X, y, sample_weight)
-        return self
+        return self._fit(X, y, sample_weight)
 
     @squared_only("partial_fit")
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -143,7 +134,7 @@ frame_, solution_, n_features_in_, feature_names_in_
         -------
         self
         """
-        started = hasattr(self, "_state")
+        started = hasattr(self, "_model")
         if (
             started
             and classes is not None
@@ -190,14 +181,14 @@ frame_, solution_, n_features_in_, feature_names_in_
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
         scores = self._scores(self._check_X(X))
-        own = self._state.loss.probabilities(scores)
+        own = self._model.task.loss.probabilities(scores)
         if own is not None:
             return np.column_stack([1 - own, own]) if own.shape[1] == 1 else own
-        return (self._state.calibration or least_squares_probabilities)(scores)
+        return (self._model.calibration or least_squares_probabilities)(scores)
 
-    def _loss(self):
+    def _loss(self, n_targets=None):
         loss = super()._loss()
-        several = len(getattr(self, "classes_", ())) > 2
+        several = len(getattr(self, "classes_", ())) > 2 if n_targets is None else n_targets > 2
         if isinstance(loss, (Logistic, Softmax)):
             return Softmax() if several else Logistic()
         return loss
@@ -217,11 +208,11 @@ frame_, solution_, n_features_in_, feature_names_in_
 
     @property
     def coef_(self):
-        return self._solution.coef.T
+        return self.solution_.coef.T
 
     @property
     def intercept_(self):
-        return self._solution.intercept
+        return self.solution_.intercept
 
     def _decide(self, scores):
         if scores.shape[1] == 1:
@@ -232,56 +223,8 @@ frame_, solution_, n_features_in_, feature_names_in_
     def _needs_heldout(self):
         return self._loss().probabilities(np.zeros((1, 1))) is None
 
-    def _calibrate(self, X, y, sample_weight):
-        """Fit the numbers of `predict_proba` to scores of rows that had no part in them."""
-        if not self._needs_heldout:
-            return
-        X, y = self._validate(X, y, first=False, min_rows=1)
-        weights = check_weights(sample_weight, X)
-        each = self._weights_of_classes(y) * (1 if weights is None else weights)
-        state = self._state
-        if state.frame.family.uses_target and state.functions.bags is None:
-            return  # no row is left to judge by
-        dense = not state.functions.coded_parts
-        if state.heldout is None or (state.functions.bags is not None and dense):
-            bits = raw_bits(state.frame.seed, "calibration", len(y))
-            rows = np.sort(np.argsort(bits)[:CALIBRATION_ROWS])
-            unit = np.ones(len(rows)) if weights is None else np.minimum(weights[rows], 1)
-            state.heldout = rows, self._left_out_scores(X, y, rows, unit, state.solution)
-        (rows, scores), state.heldout = state.heldout, None
-        known = (each[rows] > 0) & np.isfinite(scores).all(axis=1)
-        rows, scores = rows[known], scores[known]
-        each = each[rows]
-        # Weights may be counts, or sum to anything: a row counts as one at least.
-        count = max(float(each.sum()), float(len(rows)))
-        if count >= FEWEST_ROWS:
-            targets = self._targets(y)(slice(0, len(y)))[rows]
-            state.calibration = Calibration.of(scores, targets, each * count / each.sum())
-
-    def _left_out_scores(self, X, y, rows, unit, solution):
-        """Leave-one-out scores of some rows, nan where a model passes through a row.
-
-        At most one unit of weight is left out, so that a row of weight two is two rows. Functions
-        that learned from targets are asked about rows they have not seen.
-        """
-        bags = self._state.functions.bags
-        if bags is not None:
-            return self._scores(X[rows], bags.numbers(X[rows], self._targets(y[rows])(slice(None))))
-        scores = self._scores(X[rows])
-        if not isinstance(solution, LeastSquares):  # in a box there is no formula
-            return scores
-        Y = self._targets(y)(slice(0, len(y)))[rows]
-        each = unit * self._weights_of_classes(y[rows])
-        left = 1 - each * self._leverages(X[rows], solution)
-        left = np.where(left < 1e-6, np.nan, left)
-        return Y - (Y - scores) / left[:, None]
-
-    def _row_weights(self, sample_weight, X, y):
-        weights = check_weights(sample_weight, X)
-        if self.class_weight is None:
-            return weights
-        each = self._weights_of_classes(y)
-        return each if weights is None else weights * each
+    def _units(self, y):
+        return None if self.class_weight is None else self._weights_of_classes(y)
 
     def _check_presence(self, y, weights):
         # Without an example of a second class most losses have no minimum.

@@ -1,21 +1,28 @@
-"""The parameters of regressor and classifier, and what they ask for: `fitting.Settings`."""
+"""The parameters of regressor and classifier, and what they ask for: a `Task`, and its `Plan`."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
+from inspect import signature
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .. import losses
+from ..engines import CPU
 from ..engines.memory import budget
-from ..families import NAMED, Family
-from ..families.base import check_choice, check_number
+from ..families import Family
+from ..families.checks import check_choice, check_number
+from ..families.layout import Layout
 from ..frame import Frame, as_family
-from ..losses import Loss, Squared
-from . import fitting
-from .fitting import Settings
+from ..losses import Loss
+from ..planning import SOLVERS, plan
+from ..solvers import Plan, Task
+from ..solvers.plan import Shape
+from ..sources import Source
+from ..tuning.width import FIRST, LAST
 from .parameters import check_bound, check_clip, check_dtype, check_jobs
 
 
@@ -67,16 +74,83 @@ class Configured(BaseEstimator):
     @property
     def _poor_score(self) -> bool:
         """Whether few functions without a ridge may leave much of a small table unexplained."""
-        family = NAMED.get(self.family) if isinstance(self.family, str) else self.family
-        return getattr(family, "default_alpha", "gcv") == 0
+        family = self._known_family
+        return family is not None and family.default_alpha == 0
+
+    @classmethod
+    def _default(cls, parameter: str):
+        return signature(cls).parameters[parameter].default
+
+    def plan_for(self, n_rows: int, n_features: int, n_targets: int = 1) -> Plan:
+        """What `fit` would do with a table of this shape: what it reads, how it solves, and why.
+
+        Parameters
+        ----------
+        n_rows, n_features : int
+        n_targets : int, default=1
+            Target columns; of more than two classes there is one for each.
+
+        Returns
+        -------
+        Plan
+            Statistics, precision, method, memory, the reason, and the fallback where rounding
+            errors would reach the predictions. Without a number for ``n_components`` that is the
+            plan of as many functions as it may come to.
+
+        Raises
+        ------
+        ValueError, MemoryError
+            As `fit` would.
+
+        Examples
+        --------
+        >>> import randspan as rs
+        >>> print(rs.SpanRegressor(n_components=1000, alpha=0.1).plan_for(100_000, 20).method)
+        cholesky
+        """
+        for name, value in (("n_rows", n_rows), ("n_features", n_features)):
+            check_number(name, value, at_least=1)
+        check_number("n_targets", n_targets, at_least=1)
+        k = self._known_components(n_rows)
+        shape = self._shape(LAST if k is None else k, n_rows, n_rows, n_features, n_targets)
+        made = plan(shape, self._task(n_targets), self._engine().machine(self.memory))
+        most = f" (n_components='auto': this is for {LAST} functions, the most it doubles to)"
+        return made if k is not None else replace(made, reason=made.reason + most)
+
+    def _plan(self, task: Task, source: Source, streaming: bool) -> Plan:
+        """The plan of these rows, before their frame is read."""
+        k = self._known_components(source.n_rows)
+        k = FIRST if k is None else k
+        n, present, d, c = source.n_rows, source.present, source.n_features, source.n_targets
+        machine = self._engine().machine(task.memory)
+        return plan(self._shape(k, n, present, d, c), task, machine, streaming=streaming)
+
+    def _known_components(self, n_rows: float) -> float | None:
+        """How many functions there will be; None where that is found by doubling."""
+        k = self._n_components()
+        if k is None and isinstance(self.frame, Frame):
+            k = self.frame.n_components
+        return self._law().default_components(n_rows) if k is None else k
+
+    def _shape(self, k: float, n_rows: int, present: int, n_features: int, n_targets: int) -> Shape:
+        if k == np.inf:
+            return Shape(n_rows, present, n_features, n_targets, Layout(np.inf, 0))
+        family = self._law()
+        layout = family.layout(n_features, int(k), n_targets)
+        stored = family.stored_bytes(n_rows, n_features, int(k))
+        return Shape(n_rows, present, n_features, n_targets, layout, stored=stored)
+
+    def _engine(self) -> CPU:
+        return CPU(check_jobs(self.n_jobs), bool(self.verbose))
 
     @abstractmethod
     def _judges(self, loss: Loss | type[Loss]) -> bool:
         """Whether a loss judges this kind of target."""
 
-    def _settings(self) -> Settings:
-        loss = self._loss()
-        check_choice("solver", self.solver, fitting.SOLVERS)
+    def _task(self, n_targets: int | None = None) -> Task:
+        """What is asked for, checked; ``n_targets`` where no targets have been seen yet."""
+        loss = self._loss(n_targets)
+        check_choice("solver", self.solver, SOLVERS)
         alpha = self.alpha
         if isinstance(alpha, str):
             check_choice("alpha", alpha, ("auto", "gcv"), " or a number >= 0")
@@ -92,21 +166,18 @@ class Configured(BaseEstimator):
                 )
         check_clip(self.clip)
         budget(self.memory)  # refuses what it does not understand
-        settings = Settings(
+        check_jobs(self.n_jobs)
+        return Task(
             loss=loss,
             alpha=alpha if ours is None else ours,
             bound=None if self.bound is None else check_bound(self.bound),
             intercept=bool(self.fit_intercept),
             solver=self.solver,
             dtype=check_dtype(self.dtype),
-            n_jobs=check_jobs(self.n_jobs),
-            verbose=bool(self.verbose),
             memory=self.memory,
             heldout=self._needs_heldout,
             lenient=ours is not None,
         )
-        fitting.check_method(self.solver, settings)
-        return settings
 
     def _own_alpha(self, loss: Loss) -> float | None:
         """The number that the family takes for "auto", if it has one."""
@@ -114,7 +185,7 @@ class Configured(BaseEstimator):
         if isinstance(self.frame, Frame) and isinstance(k, str):
             k = self.frame.n_components
         # Not every loss has a minimum without a ridge; a kernel machine passes through all rows.
-        if isinstance(known, str) or not isinstance(loss, Squared) or k == np.inf:
+        if isinstance(known, str) or not loss.squared or k == np.inf:
             return None
         return float(known)
 
@@ -123,7 +194,7 @@ class Configured(BaseEstimator):
         """Whether a fit should keep scores of models that did not see their rows."""
         return False
 
-    def _loss(self) -> Loss:
+    def _loss(self, n_targets: int | None = None) -> Loss:
         """The loss by its name or as itself, if it judges this model's kind of target."""
         if isinstance(self.loss, Loss):
             loss = self.loss
@@ -139,6 +210,14 @@ class Configured(BaseEstimator):
     def _law(self) -> Family:
         """The family, of a given frame where there is one."""
         return self.frame.family if isinstance(self.frame, Frame) else as_family(self.family)
+
+    @property
+    def _known_family(self) -> Family | None:
+        """The family, None where the parameter is not one."""
+        try:
+            return self._law()
+        except ValueError:
+            return None
 
     def _n_components(self) -> int | float | None:
         k = self.n_components

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
-from ..families.base import check_number
-
-NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
+from ..families.checks import check_number
 
 
 def check_weights(sample_weight, X) -> NDArray[np.float64] | None:

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from .. import predictions
 from ..families.rows import canonical
 from .base import SpanModel, squared_only
 
@@ -116,8 +117,8 @@ default="squared"
         Shares of the columns in learned scales; they sum to 1.
     n_components_ : int or inf
     n_outside_ : int
-        How many rows, of fits and of predictions, lay outside of the range that functions on the
-        unit cube were drawn for, and were clipped to it.
+        How many rows of fits lay outside of the range that functions on the unit cube were drawn
+        for, and were clipped to it; predictions warn of such rows.
     functions_ : Functions
         The drawn functions, of standardised rows.
     frame_ : Frame
@@ -194,12 +195,14 @@ default="squared"
         -------
         mean, or (mean, std) : ndarrays of the shape of y
         """
-        X = self._check_X(X)
-        mean = self._shaped(self._clipped(self._scores(X)))
+        source = self._check_X(X)
+        mean = self._shaped(self._clipped(self._scores(source)))
         if not return_std:
             return mean
-        solution = self._least_squares("return_std=True")
-        variance = solution.noise_variance * (1 + self._leverages(X, solution)[:, None])
+        model, engine = self._solved, self._engine()
+        solution = predictions.least_squares(model, "return_std=True")
+        leverages = predictions.leverages(model, source, solution, engine)
+        variance = solution.noise_variance * (1 + leverages[:, None])
         return mean, self._shaped(np.sqrt(variance))
 
     @squared_only("leave_one_out")
@@ -223,12 +226,12 @@ default="squared"
 
     @property
     def coef_(self):
-        coef = self._solution.coef
+        coef = self.solution_.coef
         return coef[:, 0] if self._flat else coef.T
 
     @property
     def intercept_(self):
-        intercept = self._solution.intercept
+        intercept = self.solution_.intercept
         return float(intercept[0]) if self._flat else intercept
 
     def _judges(self, loss):

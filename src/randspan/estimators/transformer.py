@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..engines import cpu
-from ..engines.codes import encode
-from ..families.base import check_n_components
+from ..engines import CPU
+from ..families.base import OUTSIDE
+from ..families.checks import check_n_components
+from ..families.randomness import seed_from
 from ..families.rows import canonical
 from ..families.targets import as_columns
 from ..features import Features
 from ..frame import as_family
 from ..losses import Squared
-from .fitting import Settings
-from .outside import Outside
+from ..solvers import Task
+from ..sources import Source, of_arrays
+from ..tuning import frames
+from .base import all_or_nothing
 from .parameters import check_dtype, check_jobs, check_weights
-from .reading import grown, read_frame
 
 
 class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -42,7 +47,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     functions_ : Functions
     frame_ : Frame
     n_outside_ : int
-        Rows handed to `transform` that lay outside of the range of functions on the unit cube.
+        Rows of `fit` outside of the range that functions on the unit cube were drawn for.
     n_features_in_, feature_names_in_
 
     Examples
@@ -77,11 +82,11 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.sparse = True
         # What comes out has the precision of ``dtype``, whatever comes in.
         tags.transformer_tags.preserves_dtype = []
-        tags.target_tags.required = bool(
-            getattr(self.family, "uses_target", self.family == "trees")
-        )
+        with suppress(ValueError):  # what is no family is refused by fit
+            tags.target_tags.required = as_family(self.family).uses_target
         return tags
 
+    @all_or_nothing
     def fit(self, X, y=None, sample_weight=None):
         """Read the frame from X and draw the functions.
 
@@ -98,35 +103,36 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self
         """
         check_n_components(self.n_components)
-        check_dtype(self.dtype)
-        check_jobs(self.n_jobs)
+        engine, task = CPU(check_jobs(self.n_jobs)), Task(Squared(), "auto", dtype=self._dtype)
         X = canonical(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32]))
-        weights = check_weights(sample_weight, X)
-        settings = Settings(
-            loss=Squared(),
-            alpha="auto",
-            bound=None,
-            intercept=True,
-            solver="auto",
-            dtype=check_dtype(self.dtype),
-            n_jobs=self.n_jobs,
-            verbose=False,
-        )
-        targets, classes = None, False
-        if y is not None and (isinstance(self.scales, str) or as_family(self.family).uses_target):
-            columns, classes = as_columns(X, y)
-            targets = columns.__getitem__
-        frame = read_frame(self, X, weights, int(self.n_components), targets, settings)
-        self.frame_ = grown(frame, X, targets, weights, classes, settings)
+        family, classes, targets = as_family(self.family), False, None
+        if y is not None and (isinstance(self.scales, str) or family.uses_target):
+            targets, classes = as_columns(X, y)
+        source = of_arrays(X, targets, check_weights(sample_weight, X))
+        seed, k = seed_from(self.random_state), int(self.n_components)
+        wanted = frames.Wanted(family, k, bool(self.standardize), self.scales, seed)
+        frame = frames.read(wanted, source, task, engine)
+        self.frame_ = frame.taught(source, classes, engine.threads, engine.progress(k, ""))
         functions = self.frame_.functions()
         if functions.coded_parts:
-            seen = X if weights is None else X[weights > 0]
-            features = Features(self.frame_, functions, seen, np.dtype(self.dtype))
-            coded, _ = encode(functions.coded_parts, features, self.n_jobs)
-            functions = functions.with_coded(coded)
-        self.functions_ = functions
-        self._outside = Outside()
+            seen = Features(self.frame_, functions, source.without_absent(), self._dtype)
+            functions = functions.with_coded(engine.encode(seen)[0])
+        self.functions_, self.n_outside_ = functions, frame.n_outside(X)
+        self._warn_outside(self.n_outside_, X)
         return self
+
+    @all_or_nothing
+    def fit_transform(self, X, y=None, **fit_params):
+        """`fit`, then `transform` of the same rows.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        **fit_params
+            ``sample_weight``.
+        """
+        return super().fit_transform(X, y, **fit_params)
 
     def transform(self, X):
         """(φ_1(x), …, φ_k(x))/√k for every row.
@@ -139,17 +145,20 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = canonical(
             validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         )
-        self._outside.note(self.frame_, X)
-        dtype = np.dtype(self.dtype)
-        features = Features(self.frame_, self.functions_, X, dtype)
-        root = np.sqrt(self.functions_.n_components)
-        return cpu.apply(features, lambda Z, rows: (Z / root).astype(dtype), self.n_jobs)
+        self._warn_outside(self.frame_.n_outside(X), X)
+        dtype, root = self._dtype, np.sqrt(self.functions_.n_components)
+        features = Features(self.frame_, self.functions_, Source(X), dtype)
+        engine = CPU(check_jobs(self.n_jobs))
+        return engine.map(features, lambda Z, rows: (Z / root).astype(dtype))
+
+    @staticmethod
+    def _warn_outside(found: int, X) -> None:
+        if found:
+            warnings.warn(OUTSIDE.format(found, X.shape[0]), stacklevel=3)
 
     @property
-    def n_outside_(self) -> int:
-        """How many rows lay outside of the range that the functions were drawn for."""
-        check_is_fitted(self)
-        return self._outside.count
+    def _dtype(self) -> np.dtype:
+        return check_dtype(self.dtype)
 
     @property
     def _n_features_out(self):

@@ -12,7 +12,8 @@ from scipy import linalg
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .bandwidth import median_gamma
-from .base import Family, check_choice, check_positive, is_count
+from .base import Family
+from .checks import check_choice, check_positive, is_count
 from .pivots import pivots
 from .randomness import generator
 from .rows import Rows

@@ -16,9 +16,8 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .bags import Bags, Training
+from .checks import check_n_components
+from .layout import Layout
 from .randomness import seed_from
 from .rows import Rows, as_rows
 from .sample import Sample
@@ -174,6 +175,14 @@ class Family(BaseEstimator, ABC):
             "rs.estimate_kernel(family, X, Y, n_components) estimates it."
         )
 
+    def layout(self, n_features: int, n_components: int, n_targets: int) -> Layout:
+        """What drawn functions will look like from outside."""
+        return Layout(n_components, n_components)
+
+    def stored_bytes(self, n_rows: int, n_features: int, n_components: int) -> int:
+        """About how much memory the functions themselves will take."""
+        return 8 * n_components * n_features
+
     def with_values(self, **values) -> Family:
         """A copy with some parameters replaced."""
         copy = clone(self)
@@ -226,6 +235,24 @@ class Functions(ABC):
         return self.n_columns
 
     @property
+    def layout(self) -> Layout:
+        """What these functions look like from outside: that of their family."""
+        dense = self.dense_part
+        return Layout(
+            self.n_components,
+            0 if dense is None else dense.n_columns,
+            sum(part.n_components for part in self.coded_parts),
+            self.n_direct,
+            self.n_targets,
+            self.bags is not None,
+            repr(self.family) if self.family.uses_target and self.bags is None else "",
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was computed along the way can be computed again.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
     def dense_part(self) -> Functions | None:
         """The functions whose values are dense; their columns come first."""
         return self
@@ -239,6 +266,11 @@ class Functions(ABC):
     def n_targets(self) -> int:
         """How many targets every function predicts, a column for each; 0 if it predicts none."""
         return 0
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """The mean of the targets that functions have learned to predict."""
+        return np.zeros(self.n_targets)
 
     def unseen(self, rows: Rows, numbers: NDArray[np.int64]) -> Any:
         """Values for rows of the training data, from what the functions have not learned there.
@@ -259,6 +291,14 @@ class Functions(ABC):
     def seeing(self, rows: Rows) -> Functions:
         """The same functions, with a column for every cell that ``rows`` fall into."""
         return self
+
+    def with_training_rows(self, values) -> Functions:
+        """The same functions; where these are kernels at training rows, at other rows."""
+        return self
+
+    def squares(self, rows: Rows) -> NDArray[np.float64] | None:
+        """k(x, x) of rows where columns are kernels k(x, x_i); None where columns are features."""
+        return None
 
     def __call__(self, X):
         rows = self._rows(X)
@@ -317,45 +357,3 @@ def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_
     products = left @ right.T
     dense = products.toarray() if sparse.issparse(products) else products
     return dense / functions.n_components
-
-
-def check_n_components(n_components) -> None:
-    """Refuse anything but a positive whole number."""
-    if not is_count(n_components):
-        raise ValueError(f"n_components must be a positive whole number, got {n_components!r}.")
-
-
-def is_count(value) -> bool:
-    """Whether this is a positive whole number."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and value > 0
-
-
-def check_positive(name: str, value, n_features: int | None = None) -> NDArray[np.float64]:
-    """One positive number, or one for every column."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.array(np.nan)
-    if array.ndim > 1 or not (np.isfinite(array).all() and (array > 0).all()):
-        raise ValueError(f"{name} must be positive, one number or one per column; got {value!r}.")
-    if array.ndim == 1 and n_features is not None and len(array) != n_features:
-        raise ValueError(f"{name} has {len(array)} entries, X has {n_features} columns.")
-    return array
-
-
-def check_choice(name: str, value, choices, otherwise: str = "") -> None:
-    """Refuse a name that is none of ``choices``, and say which there are."""
-    if not isinstance(value, str) or value not in choices:
-        known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {known}{otherwise}; got {value!r}.")
-
-
-def check_number(name: str, value, at_least: float = -np.inf) -> float:
-    """One finite real number, not below ``at_least``."""
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
-    if not np.isfinite(number):
-        raise ValueError(f"{name} must be a finite number, got {value!r}.")
-    if number < at_least:
-        raise ValueError(f"{name} must be at least {at_least:g}, got {value!r}.")
-    return number

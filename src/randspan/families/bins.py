@@ -10,8 +10,10 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .bandwidth import median_gamma
-from .base import Family, check_choice, check_positive
+from .base import Family
 from .cells import CellFunctions, Table
+from .checks import check_choice, check_positive
+from .layout import Layout
 from .pitches import GammaPitches, Pitches, SampledPitches, TabulatedPitches, law_of
 from .randomness import raw_bits, uniforms
 from .rows import Rows
@@ -60,6 +62,9 @@ class Bins(Family):
     @property
     def nearest_kernel(self) -> str:
         return "laplacian"
+
+    def layout(self, n_features, n_components, n_targets):
+        return Layout(n_components, 0, groups=n_components)
 
     def with_bandwidth_of(self, resolved):
         return self if self.pitch is not None else super().with_bandwidth_of(resolved)

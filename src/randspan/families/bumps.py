@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bandwidth import median_gamma
-from .base import Family, Functions, check_choice, check_positive
+from .base import Family, Functions
+from .checks import check_choice, check_positive
 from .randomness import normals, sampled
 from .rows import Rows
 

@@ -82,6 +82,10 @@ class CellFunctions(Functions):
     tables: list[Table] = field(compare=False)
     counts: NDArray[np.int64]
 
+    def __getstate__(self):
+        # Of the tables what belongs to these cells: others may have come since.
+        return super().__getstate__() | {"tables": self.own_tables()}
+
     @abstractmethod
     def keys(self, rows: Rows, groups: slice) -> NDArray[np.uint64]:
         """Keys of the cells of rows in some groups, one line for every group."""

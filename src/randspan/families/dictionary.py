@@ -14,7 +14,8 @@ from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, clone
 
 from .anchors import Anchored
-from .base import Family, Functions, is_count
+from .base import Family, Functions
+from .checks import is_count
 from .randomness import raw_bits
 from .rows import Rows
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .anchors import MOST_PIVOTS, PRODUCTS, Anchored, inverse_root, is_array
-from .base import Family, Functions, check_choice, is_count
+from .base import Family, Functions
+from .checks import check_choice, is_count
 from .randomness import normals, sampled, uniforms
 from .rows import Rows
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bandwidth import median_gamma
-from .base import Family, Functions, check_choice, check_positive
+from .base import Family, Functions
+from .checks import check_choice, check_positive
 from .frequencies import SAMPLINGS, HadamardFrequencies
 from .randomness import sampled, uniforms
 from .rows import Rows

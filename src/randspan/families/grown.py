@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bags import Bags
-from .base import Functions, check_number
+from .base import Functions
+from .checks import check_number
 from .randomness import raw_bits
 from .rows import Rows
 
@@ -47,6 +48,10 @@ class GrownFunctions(Functions):
     @property
     def bags(self) -> Bags | None:
         return self.growth.bags
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        return self.growth.origin
 
     def evaluate(self, rows: Rows) -> NDArray:
         return self.predictions(rows).reshape(len(rows), self.n_columns)

@@ -12,8 +12,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from .bags import Bags, Training
-from .base import Family, check_choice
+from .base import Family
+from .checks import check_choice
 from .grown import GrownFunctions, Growth, check_share, weighted_mean
+from .layout import Layout
 from .randomness import generator, raw_bits
 from .rows import Rows
 
@@ -83,6 +85,14 @@ class Hypotheses(Family):
     @property
     def _estimator(self) -> bool:
         return hasattr(self.sampler, "fit") and not isinstance(self.sampler, type)
+
+    def layout(self, n_features, n_components, n_targets):
+        if not self.uses_target:
+            return super().layout(n_features, n_components, n_targets)
+        check_share(self.bootstrap)
+        some = self.bootstrap < 1
+        spent = "" if some else repr(self)
+        return Layout(n_components, n_components * n_targets, 0, 0, n_targets, some, spent)
 
     def resolve(self, sample, n_components, seed):
         if not self._estimator and not callable(self.sampler):

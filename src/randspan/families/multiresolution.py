@@ -18,7 +18,8 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Family, Functions, is_count
+from .base import Family, Functions
+from .checks import is_count
 from .cube import Cube, check_interval, neighbourly
 from .grids import Ladder, Rung, Term
 from .randomness import raw_bits

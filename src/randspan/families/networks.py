@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .activations import activated, check_activation, mean_product
-from .base import Family, Functions, check_choice, check_number, is_count
+from .base import Family, Functions
+from .checks import check_choice, check_number, is_count
 from .randomness import normals_or_sampled
 from .rows import Rows
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .base import check_positive
+from .checks import check_positive
 from .randomness import sampled, uniforms
 
 Array = NDArray[np.float64]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Family, Functions, check_choice, check_number
+from .base import Family, Functions
+from .checks import check_choice, check_number
 from .randomness import normals_or_sampled
 from .rows import Rows
 

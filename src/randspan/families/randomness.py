@@ -13,6 +13,8 @@ methods of ``Generator``; hence raw bits, and our own step to uniforms.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,16 @@ def seed_from(random_state: object) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63 - 1))
     return int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
+
+
+def remembered(random_state: object) -> Callable[[], None]:
+    """A function that puts a generator back to where it is now; others have no state."""
+    if isinstance(random_state, np.random.Generator):
+        bits, before = random_state.bit_generator, random_state.bit_generator.state
+        return lambda: setattr(bits, "state", before)
+    if isinstance(random_state, np.random.RandomState):
+        return partial(random_state.set_state, random_state.get_state())
+    return lambda: None
 
 
 def child_seed(seed: int, index: int) -> int:

@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+# What rows are made of.
+STORED = ("values", "centre", "scale", "rotation", "dtype")
+
 
 class Rows:
     """Rows x̃ = R'((x - centre)·scale) of a matrix x, evaluated in ``dtype``.
@@ -37,7 +40,15 @@ class Rows:
         return self.values.shape[0]
 
     def __getitem__(self, index) -> Rows:
-        return Rows(self.values[index], self.centre, self.scale, self.dtype, self.rotation)
+        return self.like(self.values[index])
+
+    def like(self, values) -> Rows:
+        """Other rows, standardised and turned as these are."""
+        return Rows(values, self.centre, self.scale, self.dtype, self.rotation)
+
+    def __getstate__(self) -> dict:
+        # Standardised copies can be made again.
+        return {name: vars(self)[name] for name in STORED}
 
     @cached_property
     def dense(self) -> NDArray:

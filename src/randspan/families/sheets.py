@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
 
-from .base import check_choice
+from .checks import check_choice
 from .grids import GRIDS, Ladder, Rung
 from .multiresolution import TENSOR_PRODUCTS, Multiresolution
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .base import Family, Functions, check_choice
+from .base import Family, Functions
+from .checks import check_choice
 from .cube import check_interval
 from .randomness import uniforms
 from .rows import Rows

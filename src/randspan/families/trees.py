@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .bags import Bags, Training
-from .base import Family, check_choice, is_count
+from .base import Family
 from .cells import CellFunctions, Table
+from .checks import check_choice, is_count
 from .grown import GrownFunctions, Growth, check_share, weighted_mean
+from .layout import Layout
 from .randomness import raw_bits
 from .rows import Rows
 
@@ -82,6 +84,19 @@ class Trees(Family):
     @property
     def bounded(self):
         return 1.0 if self.sparse else np.inf
+
+    def layout(self, n_features, n_components, n_targets):
+        check_share(self.bootstrap)
+        some = self.bootstrap < 1
+        spent = "" if some else repr(self)
+        if self.sparse:
+            return Layout(n_components, 0, n_components, out_of_bag=some, spent=spent)
+        return Layout(n_components, n_components * n_targets, 0, 0, n_targets, some, spent)
+
+    def stored_bytes(self, n_rows, n_features, n_components):
+        # A fully grown tree has two nodes of 16 bytes and a value for every row. Trees are grown
+        # from rows in float32, and take more while they grow.
+        return (40 * n_components + 4 * n_features + 400) * n_rows
 
     def resolve(self, sample, n_components, seed):
         check_choice("output", self.output, ("value", "leaves"))

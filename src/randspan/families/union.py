@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .bags import Bags
 from .base import Family, Functions
+from .layout import Layout, joined
 from .randomness import child_seed
 from .rows import Rows
 
@@ -99,6 +100,15 @@ class Union(Family):
         pairs = zip(self.parts, resolved.parts, strict=True)
         return Union([part.with_bandwidth_of(other) for part, other in pairs])
 
+    def layout(self, n_features, n_components, n_targets):
+        shared = self._shared(n_components, 0)
+        layouts = [part.layout(n_features, k, n_targets) for part, (k, _) in shared]
+        return joined(n_components, layouts)
+
+    def stored_bytes(self, n_rows, n_features, n_components):
+        shared = self._shared(n_components, 0)
+        return sum(part.stored_bytes(n_rows, n_features, k) for part, (k, _) in shared)
+
     def rows_wanted(self, n_components):
         return max(part.rows_wanted(n_components) for part in self.parts)
 
@@ -148,6 +158,10 @@ class UnionFunctions(Functions):
     @property
     def n_stored(self) -> int:
         return sum(part.n_stored for part in self.parts)
+
+    @property
+    def layout(self) -> Layout:
+        return joined(self.n_components, [part.layout for part in self.parts])
 
     @property
     def dense_part(self) -> Functions | None:

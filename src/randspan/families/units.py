@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .activations import ACTIVATIONS, activated, check_activation, mean_product
-from .base import Family, Functions, check_choice, check_number
+from .base import Family, Functions
+from .checks import check_choice, check_number
 from .randomness import normals_or_sampled, uniforms
 from .rows import Rows
 
@@ -68,6 +69,11 @@ class Units(Family):
     @property
     def differentiable(self):
         return self.activation != "sign"
+
+    def layout(self, n_features, n_components, n_targets):
+        plain = super().layout(n_features, n_components, n_targets)
+        direct = n_features if self.direct else 0
+        return replace(plain, n_columns=plain.n_columns + direct, n_direct=direct)
 
     def resolve(self, sample, n_components, seed):
         check_activation(self.activation)

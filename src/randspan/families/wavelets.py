@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import check_choice, check_positive
+from .checks import check_choice, check_positive
 from .grids import GRIDS, Ladder, Rung, Term, rung_kernel
 from .multiresolution import Multiresolution
 

@@ -11,8 +11,13 @@ import time
 import numpy as np
 from scipy import linalg
 
-from ..moments import Moments
-from .solution import Array, Solution
+from ..statistics import Moments
+from . import cholesky, spectrum
+from .alpha import by_gcv
+from .method import Method
+from .plan import Cost, Machine, Shape
+from .solution import Array, IllConditioned, Solution
+from .task import Task, Terms
 
 FEW_STEPS = 50
 INTERIOR_STEPS = 60
@@ -20,6 +25,32 @@ ROUNDS = 5
 TOLERANCE = 1e-9
 # Steps this short are no steps.
 SHORTEST = 1e-3
+
+
+class Box(Method[Moments]):
+    """The squared loss in a box; alpha is that of the problem without one."""
+
+    name = "box"
+    kinds = ("moments",)
+    squared_only = True
+
+    def refuses(self, task: Task) -> str | None:
+        found = super().refuses(task)
+        return "needs a bound" if found is None and task.bound is None else found
+
+    def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
+        return cholesky.cost(shape, task, machine, 10)
+
+    def solve(self, given: Moments, task: Task, terms: Terms) -> Solution:
+        alpha, reason = task.alpha, terms.plan.reason
+        if isinstance(alpha, str):
+            path = spectrum.from_moments(given, task.intercept)
+            alpha = by_gcv(path, terms.scale, task.dtype)
+            reason += "; alpha by cross-validation without the box"
+        if given.noise and alpha * terms.scale < cholesky.smallest_trusted(given):
+            raise IllConditioned("float32 features are not accurate enough for so small a ridge.")
+        assert terms.limits is not None
+        return solve(given, alpha, terms.scale, terms.limits, task.intercept, reason)
 
 
 def solve(

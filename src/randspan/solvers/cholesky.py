@@ -8,14 +8,57 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from ..moments import Moments
+from ..statistics import Moments
+from .method import Method
+from .plan import Cost, Machine, Shape, block_bytes
 from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, relative
-from .spectrum import advice
+from .spectrum import advice, check_remains
+from .task import Task, Terms
 
 # Rounding errors in the moments may be this large beside the smallest eigenvalue. Predictions err
 # by less, since hardly any target lies in that one direction: 1e-5 for float64 features keeps them
 # well inside 1e-4, and float32 features are not worth more than 3e-4.
 TOLERANCE_64, TOLERANCE_32 = 1e-5, 3e-4
+
+
+class Cholesky(Method[Moments]):
+    """One alpha, from moments."""
+
+    name = "cholesky"
+    kinds = ("moments",)
+    squared_only = True
+    box = False
+
+    def refuses(self, task: Task) -> str | None:
+        found = super().refuses(task)
+        if found is None and task.searches:
+            return "solves for one alpha: give a number, or use solver='eigen'"
+        return found
+
+    def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
+        return cost(shape, task, machine, 1)
+
+    def solve(self, given: Moments, task: Task, terms: Terms) -> LeastSquares:
+        alpha = task.alpha
+        if terms.plan.smallest_ridge:
+            alpha = smallest_alpha(given, terms.scale, task.intercept)
+        return solve(given, float(alpha), terms.scale, task.intercept, terms.plan.reason)
+
+
+def cost(shape: Shape, task: Task, machine: Machine, factor: int) -> Cost:
+    """nk² for moments of k columns and ``factor`` times k³ for their factorisation."""
+    n, k = shape.n_rows, shape.layout.n_columns
+    squares = 8 * (machine.threads + 4) * k**2
+    return Cost(n * k**2 + factor * k**3, squares + block_bytes(shape, machine, task.dtype))
+
+
+def smallest_alpha(moments: Moments, scale: float, intercept: bool) -> float:
+    """The smallest alpha that is numerically reliable, with a factor of two to spare."""
+    about = moments if intercept else moments.about_origin()
+    check_remains(about)
+    # Where functions hardly vary, what is left of their mean is rounding.
+    rounding = 64 * np.finfo(np.float64).eps * about.weight * float(about.mean @ about.mean)
+    return max(2 * max(smallest_trusted(about), rounding) / scale, 1e-100)
 
 
 def solve(

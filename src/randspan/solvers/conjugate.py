@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .found import Found
+from .in_passes import InPasses
 from .newton import LEAST_DAMPING, search
 from .preconditioner import Preconditioner
 from .problem import CodedOperator, Point, Problem
@@ -30,6 +31,15 @@ LOOK_BACK = 6
 PIECE = 2**15
 
 Dense = Callable[[float], Preconditioner]
+
+
+class Conjugate(InPasses):
+    """Smooth losses on indicators of cells."""
+
+    name = "conjugate"
+    kinds = ("cells",)
+    smooth = True
+    box = False
 
 
 def minimise(

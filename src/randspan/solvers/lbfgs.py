@@ -12,6 +12,7 @@ import numpy as np
 from scipy import optimize
 
 from .found import Found
+from .in_passes import InPasses
 from .preconditioner import Preconditioner
 from .problem import Point, Problem
 from .solution import Array
@@ -21,6 +22,15 @@ MEMORY = 10
 OUT_OF_STEPS = "there were not enough steps"
 # Trials of one line search. It needs one or two, unless rounding errors hide what it looks for.
 PATIENCE = 20
+
+
+class LBFGS(InPasses):
+    """Smooth losses and many functions; cells in a box."""
+
+    name = "lbfgs"
+    kinds = ("", "cells")
+    smooth = True
+    sketches = True
 
 
 def minimise(

@@ -18,10 +18,28 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from .found import Found
+from .in_passes import InPasses, squares
+from .newton import FEW_ROWS, MODERATE
+from .plan import Machine, Shape
 from .problem import Point, Problem
 from .solution import Array
 
 MAX_ROUNDS = 60
+
+
+class Multipliers(InPasses):
+    """Losses with a kink."""
+
+    name = "multipliers"
+    kinds = ("", "cells")
+    kinked = True
+    joint = False
+    sketches = True
+
+    def own_bytes(self, shape: Shape, machine: Machine) -> int:
+        k = shape.layout.n_columns
+        # Newton steps inside: on all functions, or through the few rows at the kink.
+        return squares(shape, machine) if k <= MODERATE else 16 * min(shape.n_rows, FEW_ROWS) * k
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,8 @@ from scipy import linalg, optimize
 
 from . import box
 from .found import Found
+from .in_passes import InPasses, squares
+from .plan import Machine, Shape
 from .problem import FewRows, Point, Problem, joined
 from .solution import Array
 
@@ -26,6 +28,18 @@ FEW_ROWS = 6000
 # Steps shorter than this are not taken; a damped direction serves better.
 SHORTEST = 1e-4
 LEAST_DAMPING = 1e-4
+
+
+class Newton(InPasses):
+    """Smooth losses, up to some thousand functions."""
+
+    name = "newton"
+    kinds = ("",)
+    smooth = True
+    joint = False
+
+    def own_bytes(self, shape: Shape, machine: Machine) -> int:
+        return squares(shape, machine)
 
 
 def minimise(problem: Problem, start: Point, tolerance: float, damping: float = 0.0) -> Found:

@@ -19,8 +19,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..pairs import PairMoments
+from ..statistics import Pairs
+from ..statistics.pairs import FOLDS
+from .method import Method
+from .plan import Cost, Machine, Shape, block_bytes
 from .solution import Array, Solution
+from .task import Task, Terms
 
 STEPS_PER_DECADE = 4
 # Ridges alpha·k beside Σω: at the small end rounding decides, at the large one weights are 1/k.
@@ -39,13 +43,34 @@ class OutOfBag(Solution):
 
     errors: Array = field(repr=False)
 
+    @property
+    def oob_error(self) -> float:
+        return float(self.errors.mean())
 
-def solve(
-    moments: PairMoments, origin: Array, alpha: float | str, intercept: bool, reason: str
-) -> OutOfBag:
+
+class WeighedOutOfBag(Method[Pairs]):
+    """Functions that learned from targets, weighed by rows they have not seen."""
+
+    name = "out_of_bag"
+    kinds = ("pairs",)
+    squared_only = True
+    box = False
+
+    def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
+        n, k, c = shape.n_rows, int(shape.layout.n_components), shape.n_targets
+        # An accumulator for every thread, their sum, and what folds subtract from it.
+        squares = 8 * FOLDS * (c + 1) * (k + 2) ** 2
+        block = block_bytes(shape, machine, np.dtype(np.float64))
+        return Cost((c + 1) * n * k**2 + 10 * k**3, (machine.threads + 2) * squares + block)
+
+    def solve(self, given: Pairs, task: Task, terms: Terms) -> OutOfBag:
+        return solve(given, task.alpha, task.intercept, terms.plan.reason)
+
+
+def solve(moments: Pairs, alpha: float | str, intercept: bool, reason: str) -> OutOfBag:
     """The weights, at the best alpha or at a given one."""
     start = time.perf_counter()
-    k, c = moments.n_functions, moments.n_targets
+    k, c, origin = moments.n_functions, moments.n_targets, moments.origin
     # Without an intercept nothing but hypotheses may explain the level of the targets.
     shifts = np.zeros(c) if intercept else origin
     sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
@@ -99,7 +124,7 @@ def _largest_of_the_best(errors: Array, shares: Array) -> int:
 
 
 def _validated(
-    moments: PairMoments, alphas: Array, shifts: Array, intercept: bool
+    moments: Pairs, alphas: Array, shifts: Array, intercept: bool
 ) -> tuple[Array, Array]:
     """Squared errors on folds that had no part in the weights, and the shares of the folds.
 

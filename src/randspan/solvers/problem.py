@@ -53,6 +53,10 @@ class Operator(Protocol):
         """The precision of products."""
 
     @property
+    def mean(self) -> Array:
+        """z̄, which was taken off the features."""
+
+    @property
     def trace(self) -> float:
         """Σω‖z̃‖²."""
 

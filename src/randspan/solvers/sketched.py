@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from .found import Found
+from .in_passes import InPasses
 from .preconditioner import Preconditioner
 from .problem import Point, Problem
 from .solution import Array
@@ -20,6 +21,16 @@ from .solution import Array
 MAX_STEPS = 500
 # Conjugate gradients in float32 products gain this much before the gradient is computed anew.
 GAIN = 1e-3
+
+
+class Sketched(InPasses):
+    """The squared loss with many functions."""
+
+    name = "sketched"
+    kinds = ("",)
+    squared_only = True
+    box = False
+    sketches = True
 
 
 def minimise(

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+from .plan import Plan
 
 Array = NDArray[np.float64]
 
@@ -27,6 +30,14 @@ class Posterior(ABC):
     @abstractmethod
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
         """z'(Z̃'Z̃ + μI)⁻¹z for rows z; ``squares`` are ‖z‖² where Z does not tell them."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores of rows by models that did not see them: row indices, and a line of scores each."""
+
+    rows: NDArray[np.intp]
+    scores: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +64,10 @@ class Solution:
         Why an iterative solver stopped.
     iterations : int
     seconds : float
+    plan : Plan or None
+        What was planned, and carried out: what was read, in which precision, in how much memory.
+    heldout : HeldOut or None
+        Scores of rows that had no part in them, where a fit asked for these.
     """
 
     coef: Array = field(repr=False)
@@ -66,6 +81,47 @@ class Solution:
     stopped: str = ""
     iterations: int = 1
     seconds: float = 0.0
+    plan: Plan | None = field(default=None, repr=False)
+    heldout: HeldOut | None = field(default=None, repr=False)
+
+    @property
+    def least_squares(self) -> LeastSquares | None:
+        """The solution as one that knows degrees of freedom and leverages, where it does."""
+        return None
+
+    @property
+    def oob_error(self) -> float | None:
+        """Mean squared error on rows that functions have not seen, where it is known."""
+        return None
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The training rows, for inner products of other rows with them: centred, as a model is.
+
+    ``features`` are those of the training rows, None where columns are kernels of them already.
+    ``shares`` s are ω/Σω and ``means`` Σ_j s_j k(x_i, x_j), where an intercept wants centring.
+    """
+
+    features: sparse.csr_array | None
+    shares: Array | None
+    means: Array | None
+
+    def centred(self, Z: Array, squares: Array | None) -> tuple[Array, Array]:
+        """Inner products of the centred x with the centred training rows, and with itself.
+
+        k(x, x_i) - m_i - m(x) + M and k(x, x) - 2m(x) + M, with m(x) = Σ_i s_i k(x, x_i) and
+        M = Σ_i s_i m_i.
+        """
+        if self.features is not None:
+            Z = Z.astype(np.float64)
+            squares = np.asarray((Z * Z).sum(axis=1)).ravel()
+            Z = (Z @ self.features.T).toarray()
+        assert squares is not None
+        if self.shares is None or self.means is None:
+            return Z, squares
+        mean, grand_mean = Z @ self.shares, float(self.shares @ self.means)
+        return Z - self.means - (mean - grand_mean)[:, None], squares - 2 * mean + grand_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +142,8 @@ class LeastSquares(Solution):
         (RSS/Σω)/(1 - df/Σω)², averaged over targets: a mean squared error on new rows (see `gcv`).
     posterior : Posterior
         For standard deviations and leave-one-out.
+    inner : Inner or None
+        The training rows, where the posterior is one of inner products with them.
     """
 
     mean: Array = field(repr=False)
@@ -95,6 +153,17 @@ class LeastSquares(Solution):
     residual_sum: Array = field(repr=False)
     target_scatter: Array = field(repr=False)
     posterior: Posterior = field(repr=False)
+    inner: Inner | None = field(default=None, repr=False)
+
+    @property
+    def least_squares(self) -> LeastSquares:
+        return self
+
+    def leverages(self, Z: Array, squares: Array | None = None) -> Array:
+        """z̃'(Z̃'Z̃ + μI)⁻¹z̃; ``squares`` are k(x, x) where Z has kernels for columns."""
+        if self.inner is None:
+            return self.posterior.quadratic(Z - self.mean)
+        return self.posterior.quadratic(*self.inner.centred(Z, squares))
 
     @property
     def gcv_error(self) -> float:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..moments import UNIT, Factor, Moments
+from ..statistics import Factor, Moments
+from ..statistics.moments import UNIT
 from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, gcv, relative
 
 

@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
+
+import numpy as np
+
+from .. import model
+from ..engines import Engine
+from ..frame import Frame
+from ..losses import Squared
+from ..model import Array, Model
+from ..solvers import Task
+from ..solvers.method import OPERATOR
+from ..solvers.refusals import named
+from ..sources import Source
 
 Fit = TypeVar("Fit")
 
 FIRST, LAST = 128, 4096
 WORTH_IT = 0.99
+
+
+def fit(frame: Frame, source: Source, task: Task, largest: Array, engine: Engine) -> Model:
+    """The model of all rows, its number of functions chosen where the frame leaves it open."""
+    if frame.n_components is not None:
+        return model.fit(frame, source, task, largest, engine)
+    # How many functions is a question that the squared loss answers well and fast, for all losses.
+    by_statistics = task.solver == "auto" or named(task.solver).takes != OPERATOR
+    plain = task.plain and by_statistics
+    asking = task if plain else replace(task, loss=Squared(), bound=None, solver="auto")
+
+    def attempt(k: int) -> tuple[float, Model]:
+        found = model.fit(frame.with_components(k), source, asking, largest, engine)
+        known = found.found.least_squares
+        return (np.inf if known is None else known.gcv_error), found
+
+    found = doubled(attempt)
+    return found if plain else model.fit(found.frame, source, task, largest, engine)
 
 
 def doubled(fit: Callable[[int], tuple[float, Fit]]) -> Fit:

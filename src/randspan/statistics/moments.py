@@ -1,22 +1,21 @@
-"""What adds up over row blocks: weights, means and scatter of features and targets.
+"""Weights, means and scatter of features and targets: the statistics of the squared loss.
 
-`Moments` are the statistics of the squared loss. They are kept centred (mean and scatter about
-it), which is the form in which sums do not cancel; ``+`` and ``-`` use the exact update of means
-and scatter (Chan, Golub and LeVeque 1983). Blocks may be computed in float32, sums are float64.
-
-`Factor` is their square root, a matrix R with R'R = A'A for the rows A = √ω·(1, z, y): it adds up
-too (stack and factor again) but has no minus. It serves where squaring the condition number would
-lose the answer, and where there are fewer rows than functions and R is just the rows.
+They are kept centred (mean and scatter about it), which is the form in which sums do not cancel;
+adding and removing use the exact update of means and scatter (Chan, Golub and LeVeque 1983). Blocks
+may be computed in float32, sums are float64.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..families import Functions
+from ..features import Features
+from .base import Array, Engine, Statistics
 
 Keys = NDArray[np.uint64]
 NO_KEYS: Keys = np.empty(0, dtype=np.uint64)
@@ -26,9 +25,12 @@ FORGIVEN = 1e-6
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 
+# Entries of the scatter that are updated at once: they stay in the cache.
+AT_ONCE = 2**15
 
-@dataclass
-class Moments:
+
+@dataclass(frozen=True, eq=False)
+class Moments(Statistics):
     """n, Σω, means, Σω(z-z̄)(z-z̄)', Σω(z-z̄)(y-ȳ)', Σω(y-ȳ)² of features z and targets y.
 
     ``noise`` is about how large the rounding errors of float32 features are in the scatter, as a
@@ -36,6 +38,8 @@ class Moments:
     trace the scatter ever had: what was forgotten leaves its rounding errors behind. ``keys`` are
     fingerprints of the rows as long as they are fewer than functions: see `counted`.
     """
+
+    name: ClassVar[str] = "moments"
 
     rows: int
     weight: float
@@ -90,7 +94,7 @@ class Moments:
             noise=rounding * trace,
             rounding=rounding,
             peak=trace,
-            keys=_alive(keys, weights),
+            keys=of_present(keys, weights),
         )
 
     @classmethod
@@ -107,23 +111,41 @@ class Moments:
             keys=NO_KEYS,
         )
 
-    def __iadd__(self, other: Moments) -> Moments:
-        return self._combine(other, +1)
+    @classmethod
+    def none(cls, functions: Functions, n_targets: int) -> Moments:
+        return cls.zero(functions.n_columns, n_targets)
 
-    def __add__(self, other: Moments) -> Moments:
-        return self.copy()._combine(other, +1)
+    @classmethod
+    def read(cls, features: Features, engine: Engine) -> Moments:
+        source, k = features.source, features.n_columns
+        few = source.present <= k
 
-    def __sub__(self, other: Moments) -> Moments:
-        return self.copy()._combine(other, -1)
+        def add(total: Moments, Z: NDArray, rows: slice) -> Moments:
+            # The first block of each thread tells how much rounding the products cost.
+            known = total.rounding or None
+            keys = features.keys(rows) if few else None
+            block = cls.of(Z, source.targets(rows), source.weights_of(rows), known, keys)
+            return total.absorb(block)
 
-    def without(self, old: Moments) -> Moments:
-        """These less ``old``, refused where ``old`` cannot have been part of them."""
+        return engine.reduce(features, lambda: cls.zero(k, source.n_targets), add, 16 * k**2)
+
+    def plus(self, other: Statistics) -> Moments:
+        other = other.summed()
+        if not isinstance(other, Moments):
+            raise self.cannot_add(other)
+        return self._combined(other, +1)
+
+    def minus(self, other: Statistics) -> Moments:
+        """These less ``other``, refused where it cannot have been part of them."""
+        old = other.summed()
+        if not isinstance(old, Moments):
+            raise self.cannot_add(old)
         if old.rows > self.rows or old.weight > self.weight * (1 + 1e-9):
             raise ValueError(
                 f"Cannot forget {old.rows} rows of weight {old.weight:g}: the model holds "
                 f"{self.rows} rows of weight {self.weight:g}."
             )
-        left = self - old
+        left = self._combined(old, -1)
         variances = np.append(np.diagonal(self.scatter), self.target_scatter)
         gone = np.append(np.diagonal(old.scatter), old.target_scatter)
         if left.weight > 0:
@@ -139,42 +161,53 @@ class Moments:
             )
         return left
 
-    def copy(self) -> Moments:
-        arrays = {name: v.copy() for name, v in vars(self).items() if isinstance(v, np.ndarray)}
-        return Moments(**{**vars(self), **arrays})
+    def absorb(self, other: Moments) -> Moments:
+        return self._combined(other, +1, own=True)
 
-    def _combine(self, other: Moments, sign: int) -> Moments:
-        """Add (+1) or remove (-1) ``other``, in place."""
+    def _combined(self, other: Moments, sign: int, own: bool = False) -> Moments:
+        """Add (+1) or remove (-1) ``other``; in arrays that are ours alone where ``own``."""
         if other.weight == 0:
             return self
+        if self.weight == 0:
+            scatter = other.scatter.astype(np.float64, copy=False)
+            keys = joined(self.keys, other.keys, +1, self.n_functions)
+            return replace(other, scatter=scatter, keys=keys)
         weight = self.weight + sign * other.weight
         if weight <= self.weight * 1e-12 and sign < 0:
-            zero = Moments.zero(len(self.mean), len(self.target_mean))
-            self.__dict__.update(zero.__dict__)
-            return self
+            return Moments.zero(len(self.mean), len(self.target_mean))
         # Both signs in one formula: with weights a and ±b the scatter changes by ±S_b and by
         # ±ab/(a±b) times the outer product of the difference of the means.
         step = other.mean - self.mean
         target_step = other.target_mean - self.target_mean
         share = sign * other.weight / weight
         spread = self.weight * share
-        add = np.add if sign > 0 else np.subtract
-        add(self.scatter, other.scatter, out=self.scatter)
-        if spread:
-            self.scatter += np.outer(spread * step, step)
-        self.cross += sign * other.cross + spread * np.outer(step, target_step)
-        self.target_scatter += sign * other.target_scatter + spread * target_step**2
-        self.keys = _joined(self.keys, other.keys, sign, self.n_functions)
-        self.mean += share * step
-        self.target_mean += share * target_step
-        self.rows += sign * other.rows
-        self.weight = weight
-        # Errors of different blocks are independent where they matter. (Those of equal products,
-        # as stumps have them, are not, but point where the scatter itself is large.)
-        self.noise = float(np.hypot(self.noise, other.noise))
-        self.rounding = max(self.rounding, other.rounding)
-        self.peak = max(self.peak, other.peak, self.trace)
-        return self
+        scatter = self.scatter if own else np.empty_like(self.scatter)
+        combine = np.add if sign > 0 else np.subtract
+        lines = max(1, AT_ONCE // len(step))
+        for start in range(0, len(step), lines):
+            some = slice(start, start + lines)
+            combine(self.scatter[some], other.scatter[some], out=scatter[some])
+            scatter[some] += (spread * step[some])[:, None] * step
+        left = Moments(
+            rows=self.rows + sign * other.rows,
+            weight=weight,
+            mean=self.mean + share * step,
+            target_mean=self.target_mean + share * target_step,
+            scatter=scatter,
+            cross=self.cross + (sign * other.cross + spread * np.outer(step, target_step)),
+            target_scatter=self.target_scatter
+            + (sign * other.target_scatter + spread * target_step**2),
+            # Errors of different blocks are independent where they matter. (Those of equal
+            # products, as stumps have them, are not, but point where the scatter itself is large.)
+            noise=float(np.hypot(self.noise, other.noise)),
+            rounding=max(self.rounding, other.rounding),
+            keys=joined(self.keys, other.keys, sign, self.n_functions),
+        )
+        return replace(left, peak=max(self.peak, other.peak, left.trace))
+
+    @property
+    def size(self) -> int:
+        return self.n_functions
 
     @property
     def n_functions(self) -> int:
@@ -187,7 +220,7 @@ class Moments:
     @property
     def counted(self) -> float:
         """Σω, or the number of distinct rows where they are fewer than functions."""
-        return _counted(self)
+        return counted(self.rows, self.n_functions, self.weight, self.keys)
 
     @property
     def error(self) -> float:
@@ -196,109 +229,14 @@ class Moments:
 
     def about_origin(self) -> Moments:
         """The same sums taken about zero instead of the means, for models without intercept."""
-        return Moments(
-            rows=self.rows,
-            weight=self.weight,
+        return replace(
+            self,
             mean=np.zeros_like(self.mean),
             target_mean=np.zeros_like(self.target_mean),
             scatter=self.scatter + self.weight * np.outer(self.mean, self.mean),
             cross=self.cross + self.weight * np.outer(self.mean, self.target_mean),
             target_scatter=self.target_scatter + self.weight * self.target_mean**2,
-            noise=self.noise,
-            rounding=self.rounding,
-            keys=self.keys,
             peak=self.peak + self.weight * float(self.mean @ self.mean),
-        )
-
-
-@dataclass
-class Factor:
-    """R with R'R = Σω(1, z, y)(1, z, y)': the square root of moments, or the rows themselves."""
-
-    rows: int
-    weight: float
-    root: Array
-    n_targets: int
-    keys: Keys | None = None
-    rounding: float = 0.0
-
-    @classmethod
-    def of(
-        cls,
-        Z: NDArray,
-        Y: Array,
-        weights: Array | None,
-        rounding: float | None = None,
-        keys: Keys | None = None,
-    ) -> Factor:
-        """The factor of one block: its rows, weighted. There are no products to round."""
-        root = np.column_stack([np.ones(len(Z)), Z, Y])
-        if weights is not None:
-            root *= np.sqrt(weights)[:, None]
-        weight = float(len(Z)) if weights is None else float(weights.sum())
-        rows = len(Z) if weights is None else int(np.count_nonzero(weights))
-        return cls(rows, weight, root, Y.shape[1], _alive(keys, weights))
-
-    @classmethod
-    def zero(cls, n_functions: int, n_targets: int) -> Factor:
-        return cls(0, 0.0, np.zeros((0, 1 + n_functions + n_targets)), n_targets, NO_KEYS)
-
-    def __add__(self, other: Factor) -> Factor:
-        root = np.vstack([self.root, other.root])
-        if len(root) > 2 * root.shape[1]:
-            root = np.asarray(np.linalg.qr(root, mode="r"))
-        rows, weight = self.rows + other.rows, self.weight + other.weight
-        keys = _joined(self.keys, other.keys, +1, self.n_functions)
-        return Factor(rows, weight, root, self.n_targets, keys)
-
-    def without(self, old: Factor) -> Factor:
-        raise ValueError(
-            "This model holds an orthogonal factor (solver='qr' or 'dual'), from which rows "
-            "cannot be removed reliably: use solver='auto' with a larger alpha, or fit anew."
-        )
-
-    @property
-    def n_functions(self) -> int:
-        return self.root.shape[1] - 1 - self.n_targets
-
-    @property
-    def counted(self) -> float:
-        """Σω, or the number of distinct rows where they are fewer than functions."""
-        return _counted(self)
-
-    @property
-    def trace(self) -> float:
-        """Σω‖z‖², not centred."""
-        Z = self.root[:, 1 : 1 + self.n_functions]
-        return float(np.einsum("ij,ij->", Z, Z))
-
-    def centred(self, intercept: bool) -> tuple[Array, Array, Array, Array]:
-        """Features, targets and their means, with the constant projected out of the rows.
-
-        Orthogonal steps that led to R do not change this: only inner products matter.
-        """
-        ones, rest = self.root[:, :1], self.root[:, 1:]
-        means = np.zeros(rest.shape[1])
-        if intercept and self.weight > 0:
-            means = (ones.T @ rest)[0] / (ones.T @ ones)[0, 0]
-            rest = rest - ones * means
-        split = rest.shape[1] - self.n_targets
-        return rest[:, :split], rest[:, split:], means[:split], means[split:]
-
-    def moments(self) -> Moments:
-        """The moments this is a square root of."""
-        Z, Y, mean, target_mean = self.centred(intercept=True)
-        scatter = Z.T @ Z
-        return Moments(
-            rows=self.rows,
-            weight=self.weight,
-            mean=mean,
-            target_mean=target_mean,
-            scatter=scatter,
-            cross=Z.T @ Y,
-            target_scatter=(Y**2).sum(axis=0),
-            peak=float(np.trace(scatter)),
-            keys=self.keys,
         )
 
 
@@ -323,24 +261,23 @@ def _rounding(Z: NDArray, scatter: NDArray) -> float:
     return norm / trace
 
 
-def _counted(statistics: Moments | Factor) -> float:
+def counted(rows: int, n_functions: int, weight: float, keys: Keys | None) -> float:
     """What degrees of freedom are compared with: Σω, or the number of distinct rows.
 
     With fewer rows than functions a model can pass through every point; it then has as many
     freedoms as there are points, and no more for points that stand twice or weigh more.
     """
-    if statistics.rows > statistics.n_functions:
-        return statistics.weight
-    if statistics.keys is None:
-        return float(statistics.rows)
-    return float(len(np.unique(statistics.keys)))
+    if rows > n_functions:
+        return weight
+    return float(rows) if keys is None else float(len(np.unique(keys)))
 
 
-def _alive(keys: Keys | None, weights: Array | None) -> Keys | None:
+def of_present(keys: Keys | None, weights: Array | None) -> Keys | None:
+    """Fingerprints of the rows that have a weight."""
     return keys if keys is None or weights is None else keys[weights > 0]
 
 
-def _joined(keys: Keys | None, others: Keys | None, sign: int, most: int) -> Keys | None:
+def joined(keys: Keys | None, others: Keys | None, sign: int, most: int) -> Keys | None:
     """The fingerprints of both, or of the first without the second; None where too many."""
     if keys is None or others is None:
         return None

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines import cpu
+from .. import model, predictions
+from ..engines import Engine
+from ..engines.progress import Progress
 from ..families import Family
 from ..families.randomness import generator
 from ..frame import Frame
 from ..losses import Squared
-from ..tuning.scales import KERNELS, MANY_ROWS, STEPS, Learner, Scales, start
-from . import coding, fitting
-from .progress import Progress
+from ..solvers import Task
+from ..sources import Source, of_arrays
+from . import width
+from .scales import KERNELS, MANY_ROWS, STEPS, Learner, Scales, start
 
 # Entries of the rows that are looked at: 400 MB of float32.
 MOST_ENTRIES = 10**8
@@ -44,11 +45,10 @@ def learned(
     family: Family,
     plain: Frame,
     framed: Callable[[Family, NDArray, NDArray | None], Frame],
-    X,
-    targets: fitting.Targets,
-    weights: NDArray[np.float64] | None,
+    source: Source,
     turning: bool,
-    settings: fitting.Settings,
+    task: Task,
+    engine: Engine,
 ) -> Frame:
     """The frame with learned scales.
 
@@ -76,7 +76,7 @@ def learned(
             f"{family!r} takes its thresholds from the range of every column: scales mean nothing "
             "to it. Use threshold='normal', or leave scales=None."
         )
-    Y = targets(slice(0, X.shape[0]))
+    X, Y, weights = source.X, source.targets(), source.weights
     seen = Y if weights is None else Y[weights > 0]
     present = len(seen)
     spread = seen.std(axis=0) if present else np.zeros(Y.shape[1])
@@ -85,13 +85,14 @@ def learned(
         return equal
     Y = (Y - seen.mean(axis=0)) / np.where(spread > 0, spread, 1)
     many = family.sparse and present >= MANY_ROWS and X.shape[1] <= MOST_ENTRIES // MANY_ROWS
-    progress = Progress(settings.verbose, STEPS * (1 + turning + many), "randspan: scales")
-    trial = _Trial(plain, X, Y, weights, settings, many)
-    others = np.ones(X.shape[0], dtype=bool)
+    progress = engine.progress(STEPS * (1 + turning + many), "scales")
+    source = of_arrays(X, Y, weights)
+    trial = _Trial(plain, source, task, many, engine.quiet())
+    others = np.ones(source.n_rows, dtype=bool)
     others[trial.apart] = False
-    found, variances = _descend(
-        plain, X, Y, weights, np.flatnonzero(others), turning, many, settings, progress
-    )
+    most = min(MOST_ENTRIES, engine.machine(task.memory).granted // 16)
+    rows = np.flatnonzero(others)
+    found, variances = _descend(plain, source, rows, turning, many, most, engine, progress)
 
     def frame_of(scales: Scales) -> Frame:
         factors = scales.scales
@@ -104,7 +105,7 @@ def learned(
         return replace(frame, importances=scales.importances(variances), ridge=scales.ridge)
 
     if many:  # compared with equal ones at the density of all rows already
-        trial.settings = replace(trial.settings, alpha=max(found[0].ridge, ALPHA_OF_FEW))
+        trial.task = replace(trial.task, alpha=max(found[0].ridge, ALPHA_OF_FEW))
         return _widest(trial, frame_of, found[0], range(1, FARTHEST))[1]
     best, frame = trial.error(plain), equal
     for scales in found:
@@ -117,37 +118,46 @@ def learned(
 
 
 def _descend(
-    plain, X, Y, weights, rows, turning, many, settings, progress
+    plain: Frame,
+    source: Source,
+    rows: NDArray[np.intp],
+    turning: bool,
+    many: bool,
+    most: int,
+    engine: Engine,
+    progress: Progress,
 ) -> tuple[list[Scales], NDArray[np.float64]]:
-    """Scales learned from some rows, the plainest first, and the variances of the columns."""
-    rng = generator(plain.seed, "scales", 0)
+    """Scales learned from some rows, the plainest first, and the variances of the columns.
+
+    At most ``most`` entries of the rows are looked at.
+    """
+    rng, X, weights = generator(plain.seed, "scales", 0), source.X, source.weights
     present = rows if weights is None else rows[weights[rows] > 0]
-    most = max(MOST_ENTRIES // X.shape[1], 100)
+    most = max(most // X.shape[1], 100)
     step = int(np.clip(2**22 // X.shape[1], 16, 8192))
     if len(present) > most:
         present = np.sort(rng.choice(present, most, replace=False))
-    rows = np.empty((len(present), X.shape[1]), np.float32)
+    dense = np.empty((len(present), X.shape[1]), np.float32)
 
     def fill(start: int) -> None:
         some = slice(start, start + step)
-        rows[some] = plain.rows(X[present[some]], np.float32).dense
+        dense[some] = plain.rows(X[present[some]], np.float32).dense
 
     chances = None if weights is None else weights[present] / weights[present].sum()
     kernel = KERNELS[plain.family.nearest_kernel]
-    n_jobs = settings.n_jobs
-    with cpu.threads(cpu.n_threads(n_jobs), n_jobs, 1) as pool:
+    with engine.pool() as pool:
         pool(fill, list(range(0, len(present), step)))
-        learner = Learner(kernel, rows, Y[present], chances, rng, pool, progress)
+        learner = Learner(kernel, dense, source.targets()[present], chances, rng, pool, progress)
         # Few grids are quickly fitted, and less is spent on them.
         steps = min(15 + (plain.n_components or STEPS), STEPS) if many else STEPS
-        found = [learner.descend(start(kernel, rows), steps // (1 + many))]
+        found = [learner.descend(start(kernel, dense), steps // (1 + many))]
         if turning:
             found.append(learner.turn(found[0]))
         if many:
             near, judges = learner.descend_nearby(found[0], steps), learner.judges()
-            equal = [start(kernel, rows).times(factor) for factor in (2, 10)]
+            equal = [start(kernel, dense).times(factor) for factor in (2, 10)]
             found = [min([near, *equal], key=lambda at: learner.error_nearby(at, judges))]
-    return found, rows.var(axis=0, dtype=np.float64)
+    return found, dense.var(axis=0, dtype=np.float64)
 
 
 def _widest(
@@ -170,36 +180,29 @@ def _widest(
     return tried[best]
 
 
-def _taken(Y: NDArray[np.float64], rows: slice) -> NDArray[np.float64]:
-    return Y[rows]
-
-
 class _Trial:
     """The squared error of a family on rows held out, on as many rows as are quickly fitted."""
 
-    def __init__(self, plain: Frame, X, Y, weights, settings: fitting.Settings, many: bool):
-        self.X, self.Y, self.weights = X, Y, weights
-        self.settings = replace(
-            settings,
+    def __init__(self, plain: Frame, source: Source, task: Task, many: bool, engine: Engine):
+        self.source, self.engine = source, engine
+        self.task = replace(
+            task,
             loss=Squared(),
-            alpha=settings.alpha if isinstance(settings.loss, Squared) else "auto",
+            alpha=task.alpha if task.loss.squared else "auto",
             bound=None,
             solver="auto",
             heldout=False,
-            verbose=False,
         )
-        n = X.shape[0] if weights is None else int(np.count_nonzero(weights))
-        present = np.arange(n) if weights is None else np.flatnonzero(weights)
-        coded = plain.family.sparse
-        k = plain.n_components
+        weights, k = source.weights, plain.n_components
+        present = np.arange(source.n_rows) if weights is None else np.flatnonzero(weights)
+        #: functions of a trial
+        self.k: float = min(k or FUNCTIONS // 2, FUNCTIONS)
+        most = ROWS
         if k == np.inf:
-            self.k: Any = np.inf
-            most = KERNEL_ROWS
-        elif coded:
+            self.k, most = np.inf, KERNEL_ROWS
+        elif plain.family.sparse:
             self.k = min(k, GRIDS // (1 + many))
-            most = CODES // self.k
-        else:
-            self.k, most = min(k or FUNCTIONS // 2, FUNCTIONS), ROWS
+            most = CODES // int(self.k)
         order = generator(plain.seed, "trial rows", 0).permutation(present)[:most]
         folds = FOLDS if len(order) < FEW_ROWS else 1
         size = min(len(order) // FOLDS if folds > 1 else len(order) // 5, HELD_OUT)
@@ -211,26 +214,17 @@ class _Trial:
         ]
 
     def error(self, frame: Frame) -> float:
-        total = 0.0
         frame = frame.with_components(self.k)
-        functions = None if self.k == np.inf else frame.functions()
-        if functions is not None and functions.coded_parts:
-            state = fitting.State(frame, functions, None, None, self.settings.dtype)
+        k, d = self.k, frame.n_features
+        if k != np.inf and frame.family.layout(d, int(k), self.source.n_targets).groups:
             rows = np.concatenate(self.splits[0][::-1])  # those held out first
             out = np.arange(len(self.apart)) if len(self.apart) else None
-            each = None if self.weights is None else self.weights[rows]
-            Y = self.Y[rows]
-            state.statistics = coding.read(
-                state, self.X[rows], partial(_taken, Y), each, self.settings
-            )
-            return coding.heldout_error(state, self.settings, out)
-        for rows, out in self.splits:
-            Y = self.Y[rows]
-            each = None if self.weights is None else self.weights[rows]
-            state = fitting.fit(frame, self.X[rows], partial(_taken, Y), each, self.settings)
-            assert state.solution is not None
-            found = fitting.scores(state, self.X[out], state.solution, self.settings.n_jobs)
-            away = found - self.Y[out]
-            kept = np.ones(len(out)) if self.weights is None else self.weights[out]
-            total += float(kept @ (away**2).sum(axis=1)) / float(kept.sum())
-        return total / len(self.splits)
+            return model.heldout_error(frame, self.source.some(rows), self.task, self.engine, out)
+        return float(np.mean([self._error(frame, *split) for split in self.splits]))
+
+    def _error(self, frame: Frame, rows: NDArray[np.intp], out: NDArray[np.intp]) -> float:
+        task, engine, held = self.task, self.engine, self.source.some(out)
+        none = np.zeros(held.n_targets)
+        found = width.fit(frame, self.source.some(rows), task, none, engine)
+        away = predictions.scores(found, held, engine) - held.targets()
+        return float(held.each @ (away**2).sum(axis=1)) / float(held.each.sum())

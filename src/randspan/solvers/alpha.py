@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..solvers import Spectrum
+from .solution import LeastSquares
+from .spectrum import Spectrum
+from .task import Terms
 
 STEPS_PER_DECADE = 10
 
@@ -39,3 +41,10 @@ def by_gcv(spectrum: Spectrum, scale: float, dtype: np.dtype) -> float:
     # Near the end of the path errors are ratios of two small numbers. Among those that differ by
     # rounding or little more the largest alpha is taken, the simplest model.
     return float(alphas[np.flatnonzero(errors <= 1.001 * errors.min())[-1]])
+
+
+def on_path(path: Spectrum, alpha: float | str, terms: Terms, dtype: np.dtype) -> LeastSquares:
+    """The solution at a given alpha, or at the one that generalised cross-validation finds."""
+    if isinstance(alpha, str):
+        alpha = by_gcv(path, terms.scale, dtype)
+    return path.solution(alpha, terms.scale, terms.plan.reason)

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families.randomness import raw_bits
-from ..solvers.found import Found
-from ..solvers.iterative import Solver
-from ..solvers.problem import Problem
+from .found import Found
+from .iterative import Solver
+from .problem import Problem
 
 FOLDS = 5
 ENOUGH_ROWS = 2_000

@@ -19,8 +19,9 @@ from scipy import sparse
 from ..families.cells import CellFunctions, indicators
 from ..features import Features
 from ..solvers.problem import Point
-from . import cpu
+from ..statistics.cells import Cells
 from .operator import Array, Judge, Operator
+from .threads import Progress, blas_threads, n_threads, threads
 
 # Fewer codes than this are looked through in less time than threads take to start.
 FEW_CODES = 2**19
@@ -29,19 +30,12 @@ GRIDS = 8
 
 
 def encode(
-    coded: list[CellFunctions],
-    features: Features,
-    n_jobs: int | None = None,
-    progress: cpu.Progress | None = None,
-    growing: bool = True,
+    features: Features, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[list[CellFunctions], NDArray[np.int32]]:
-    """Codes of all rows, one line for every grid, and functions with the cells that were new.
-
-    Not ``growing``, cells that are not known have the code -1.
-    """
-    blocks = features.blocks()
+    """Codes of all rows, one line for every group, and functions with the cells that were new."""
+    coded, blocks = features.functions.coded_parts, features.blocks()
     codes = np.empty((sum(part.n_components for part in coded), len(features)), dtype=np.int32)
-    tables = [part.own_tables() if growing else part.tables for part in coded]
+    tables = [part.own_tables() for part in coded]
     work, line = [], 0
     for part, own in zip(coded, tables, strict=True):
         for first in range(0, part.n_components, GRIDS):
@@ -54,19 +48,29 @@ def encode(
         for rows in blocks:
             keys = part.keys(features.rows(rows), grids)
             for i, g in enumerate(range(grids.start, grids.stop)):
-                out = codes[line + i, rows]
-                if growing:
-                    own[g].enter(keys[i], out)
-                else:
-                    own[g].look_up(keys[i], part.counts[g], out)
+                own[g].enter(keys[i], codes[line + i, rows])
         if progress is not None:
             progress(len(features) * (grids.stop - grids.start) // len(codes))
 
-    with cpu.threads(min(cpu.n_threads(n_jobs), len(work)), n_jobs, 1) as pool:
+    with threads(min(n_threads(n_jobs), len(work)), n_jobs, 1) as pool:
         pool(run, work)
-    if growing:
-        coded = [part.with_tables(own) for part, own in zip(coded, tables, strict=True)]
-    return coded, codes
+    return [part.with_tables(own) for part, own in zip(coded, tables, strict=True)], codes
+
+
+def operator(
+    rows: Cells, dense: Operator | None, centred: bool, n_jobs: int | None = None
+) -> CellOperator:
+    """The rows that a model keeps, as an operator; dense columns come first."""
+    arrays, seen = rows.kept.arrays, None
+    bags = next((part.bags for part in rows.parts if part.bags is not None), None)
+    if bags is not None:
+        numbers = bags.located(arrays["keys"])
+        seen = [
+            (k := part.n_components, None if part.bags is None else part.bags.seen(numbers, k).T)
+            for part in rows.parts
+        ]
+    codes, each = arrays["codes"], arrays["weights"]
+    return CellOperator(codes, rows.counts, each, centred, dense, n_jobs, seen)
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class SparseRows:
         return products - cross[:, None] - cross + self.mean @ self.mean
 
 
-class Coded:
+class CellOperator:
     """Z̃ = Z - 1z̄' for Z = [dense features | indicators of cells], as solvers see it.
 
     ``counts`` are the numbers of cells of every grid; ``dense`` is the operator of the dense
@@ -130,7 +134,7 @@ class Coded:
             self.mean[: self.n_dense] = dense.mean
             self.trace += dense.trace
 
-    def exactly(self) -> Coded:
+    def exactly(self) -> CellOperator:
         """The same operator with float64 products of the dense features; others are so anyway."""
         if self.dense_part is None:
             return self
@@ -227,7 +231,7 @@ class Coded:
         return self.dense_part.sketch(rows, weights)
 
     def dense(self, size: int) -> AbstractContextManager[None]:
-        return cpu.blas_threads(self.n_jobs, size)
+        return blas_threads(self.n_jobs, size)
 
     def _gather(self, W: Array, out: Array, start: Array) -> None:
         """out[r] = start + Σ_g W[code of r in g]."""
@@ -265,7 +269,7 @@ class Coded:
 
     def _by_rows(self, run) -> None:
         n = self.shape[0]
-        step = max(1024, -(-n // cpu.n_threads(self.n_jobs)))
+        step = max(1024, -(-n // n_threads(self.n_jobs)))
         self._share(run, [slice(s, min(s + step, n)) for s in range(0, n, step)])
 
     def _share(self, run, items: list) -> None:
@@ -273,6 +277,6 @@ class Coded:
             for item in items:
                 run(item)
             return
-        workers = min(cpu.n_threads(self.n_jobs), len(items))
-        with cpu.threads(workers, self.n_jobs, 1) as pool:
+        workers = min(n_threads(self.n_jobs), len(items))
+        with threads(workers, self.n_jobs, 1) as pool:
             pool(run, items)

@@ -1,0 +1,36 @@
+"""The limit of infinitely many functions: φ_i(x) = k(x, x_i), one for every training row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import Functions
+from .layout import Layout
+from .rows import Rows
+
+# Rows whose kernel with themselves is computed at once.
+AT_ONCE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class KernelColumns(Functions):
+    """k(x, x_1), …, k(x, x_n) in the closed form of a family's kernel."""
+
+    train: Rows
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(np.inf, 0)
+
+    def evaluate(self, rows: Rows) -> NDArray:
+        return self.family.closed_form(rows, self.train)
+
+    def with_training_rows(self, values) -> KernelColumns:
+        return replace(self, n_components=values.shape[0], train=self.train.like(values))
+
+    def squares(self, rows: Rows) -> NDArray[np.float64]:
+        parts = [rows[s : s + AT_ONCE] for s in range(0, len(rows), AT_ONCE)]
+        return np.concatenate([np.diagonal(self.family.closed_form(p, p)) for p in parts])

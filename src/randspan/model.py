@@ -1,0 +1,326 @@
+"""A frozen model and its verbs: fit, add, remove, merge, solve; each returns a new model.
+
+Statistics are cheap to add to and dear to solve for. Adding, removing and merging rows therefore
+leave the weights open, and `solved` finds them when somebody asks, by the task that came with the
+last of these verbs; a model remembers what it found for itself, which changes nothing that can be
+seen (and is not pickled).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .calibration import Calibration
+from .engines import Engine
+from .families import Functions
+from .families.layout import Layout
+from .features import Features
+from .frame import Frame
+from .planning import plan
+from .solvers import METHODS, IllConditioned, Plan, Solution, Task, Terms, passes
+from .solvers.in_passes import OperatorRows
+from .solvers.method import OPERATOR, PRODUCTS
+from .solvers.plan import Shape
+from .sources import Source
+from .statistics import KINDS, Cells, Statistics
+from .statistics.base import NO_ROWS
+from .statistics.products import Products
+
+Array = NDArray[np.float64]
+
+# Solvers go on to a residual of 1e-6; predictions hardly change from here on.
+WORTH_A_WARNING = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Everything a fitted model knows.
+
+    Attributes
+    ----------
+    frame : Frame
+        What was read from data before the draw.
+    functions : Functions
+        The drawn functions, with the cells or rows that the statistics have seen.
+    statistics : Statistics or None
+        What rows can be added to and removed from; None after a fit in passes.
+    solution : Solution or None
+        The weights; None while rows wait to be solved for.
+    plan : Plan
+        What was read and how it is solved.
+    task : Task
+        What is minimised.
+    largest : ndarray of shape (n_targets,)
+        The largest |y| of every target.
+    n_outside : int
+        Rows beyond the range that functions were drawn for.
+    all_known : bool
+        Whether functions that learn from rows have had a share of every row of the model.
+    calibration : Calibration or None
+        From scores to probabilities.
+    """
+
+    frame: Frame
+    functions: Functions
+    statistics: Statistics | None
+    solution: Solution | None
+    plan: Plan
+    task: Task
+    largest: Array
+    n_outside: int = 0
+    all_known: bool = False
+    calibration: Calibration | None = None
+
+    def __getstate__(self) -> dict:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    # -- rows come and go ----------------------------------------------------------------------
+
+    def added(self, source: Source, task: Task, largest: Array, engine: Engine) -> Model:
+        """The model of these rows as well, solved for as ``task`` says."""
+        held = self._streaming("partial_fit", task)
+        return self._holding(
+            held.plus(self._read(held, source, engine)),
+            task=task,
+            largest=np.maximum(self.largest, largest),
+            n_outside=self.n_outside + self.frame.n_outside(source.X),
+            all_known=False,
+        )
+
+    def removed(self, source: Source, task: Task, engine: Engine) -> Model:
+        """The model that has never seen these rows."""
+        held = self._streaming("forget", task)
+        if task.solver == "auto" and not isinstance(self.frame.family.default_alpha, str):
+            held = held.summed()  # a stream without a ridge holds a factor
+        return self._holding(held.minus(self._read(held, source, engine)), task=task)
+
+    def merged(self, other: Model, task: Task) -> Model:
+        """The model of both models' rows; the frames must be the same."""
+        mine, theirs = self._streaming("merge", task), other.statistics
+        if theirs is None:
+            raise other._keeps_no_statistics("merge")
+        if task.lenient and mine.name != theirs.name:
+            mine = mine.summed()
+        return self._holding(
+            mine.plus(theirs),
+            task=task,
+            largest=np.maximum(self.largest, other.largest),
+            n_outside=self.n_outside + other.n_outside,
+            all_known=False,
+        )
+
+    def _streaming(self, method: str, task: Task) -> Statistics:
+        """Statistics that any number of rows can be added to."""
+        if self.statistics is None:
+            raise self._keeps_no_statistics(method)
+        # Few rows were solved in the dual and kept as rows. Moments take any number.
+        solved_as = None if self.solution is None else self.solution.solver
+        if task.solver == "auto" and solved_as == "dual":
+            return self.statistics.summed()
+        return self.statistics
+
+    def _keeps_no_statistics(self, method: str) -> ValueError:
+        return ValueError(
+            f"{method} needs statistics of fixed size, which the solver {self.plan.method!r} does "
+            "not keep: use solver='eigen' or 'cholesky', or start with partial_fit."
+        )
+
+    def _read(self, held: Statistics, source: Source, engine: Engine) -> Statistics:
+        return held.read(self._blocks(source), engine)
+
+    def _holding(self, statistics: Statistics, **changes) -> Model:
+        """The same model with other statistics, to be solved for."""
+        functions = statistics.columns(self.functions)
+        changed = replace(self, statistics=statistics, functions=functions, **changes)
+        return replace(changed, solution=None, calibration=None)
+
+    # -- weights -------------------------------------------------------------------------------
+
+    def solved(self, engine: Engine) -> Model:
+        """The same model with its weights, solved for if rows came or went."""
+        if self.solution is not None:
+            return self
+        known = vars(self).get("_solved")
+        if known is None:
+            known = self._solved_for(engine)
+            object.__setattr__(self, "_solved", known)
+        return known
+
+    def _solved_for(self, engine: Engine) -> Model:
+        held = self.statistics
+        assert held is not None
+        made = plan(self._shape(held), self.task, engine.machine(self.task.memory), held=held.name)
+        while True:
+            if held.settled:  # features have gone into sums in the precision they were read in
+                made = replace(made, dtype=self.plan.dtype)
+            try:
+                return replace(self, plan=made).with_weights(None, engine)
+            except IllConditioned:
+                if made.fallback is None:
+                    raise
+                made = made.fallback
+
+    def _shape(self, held: Statistics) -> Shape:
+        """The shape of what is held."""
+        d, c = self.functions.n_features, len(self.largest)
+        return Shape(held.rows, held.rows, d, c, self.functions.layout, held.n_cells)
+
+    def _reading(self, source: Source, engine: Engine) -> Model:
+        """The statistics that the plan asks for, read unless they are there."""
+        made = self.plan
+        if not made.statistics or self.statistics is not None:
+            return self
+        held = KINDS[made.statistics].read(self._blocks(source), engine)
+        model = replace(self, statistics=held, functions=held.columns(self.functions))
+        if held.n_cells:  # how many there are is known only now
+            machine = engine.machine(self.task.memory)
+            made = plan(model._shape(held), self.task, machine, held=held.name)
+        return replace(model, plan=made)
+
+    def with_weights(self, source: Source | None, engine: Engine) -> Model:
+        """The weights that the plan leads to; ``source`` are the rows where no statistics are."""
+        if self.statistics is not None and self.statistics.weight <= 0:
+            raise ValueError(NO_ROWS)
+        method, terms = METHODS[self.plan.method, self.plan.statistics], self._terms(engine)
+        given = self._given(method.takes, source, engine)
+        size = self.statistics.size if self.statistics is not None else self.functions.n_columns
+        with engine.blas(size, alone=method.takes == OPERATOR):
+            solution = method.solve(given, self.task, terms)
+        warn_if_short(solution)
+        return replace(self, solution=replace(solution, plan=self.plan))
+
+    def _terms(self, engine: Engine) -> Terms:
+        frame, limits = self.frame, limits_of(self.functions, self.task.bound)
+        note = engine.progress(0, "weights").note
+        return Terms(self.plan, frame.ridge_scale, limits, frame.seed, frame.ridge, note)
+
+    def _given(
+        self, takes: str, source: Source | None, engine: Engine
+    ) -> Statistics | Products | OperatorRows:
+        """What a method takes."""
+        made, held, centred = self.plan, self.statistics, self.task.intercept
+        if takes == OPERATOR and held is None:
+            assert source is not None
+            return engine.rows(self._blocks(source), centred, made.cached)
+        assert held is not None
+        if takes == OPERATOR:
+            rows = cast(Cells, held)
+            return engine.cells(rows, self.frame, self.functions, made, centred)
+        return held.products(self.frame, self.functions) if takes == PRODUCTS else held
+
+    def features(self, source: Source, unseen: bool = False) -> Features:
+        """The features of rows; ``unseen``, from functions that have not seen the row."""
+        return Features(self.frame, self.functions, source, self.plan.dtype, unseen)
+
+    def _blocks(self, source: Source) -> Features:
+        """The features of rows as a fit reads them."""
+        return replace(self.features(source, self.plan.unseen), step=self.plan.block)
+
+    @property
+    def found(self) -> Solution:
+        """The solution of a model that is solved."""
+        assert self.solution is not None
+        return self.solution
+
+
+# -- from rows to a model --------------------------------------------------------------------------
+
+
+def fit(frame: Frame, source: Source, task: Task, largest: Array, engine: Engine) -> Model:
+    """The model of all rows, for a frame that knows how many functions there are."""
+    model = _planned(frame, source, task, largest, engine)
+    model = replace(model, n_outside=frame.n_outside(source.X))
+    weights = None
+    if model.plan.statistics == Cells.name:  # rows of weight 0 have no cells
+        weights, source = source.weights, source.without_absent()
+    while True:
+        model = model._reading(source, engine)
+        try:
+            model = model.with_weights(source, engine)
+            break
+        except IllConditioned:
+            made, other = model.plan, model.plan.fallback
+            if other is None:
+                raise
+        again = (other.statistics, other.dtype) != (made.statistics, made.dtype)
+        model = replace(model, plan=other, statistics=None if again else model.statistics)
+    return replace(model, solution=_with_heldout_of(model.found, weights))
+
+
+def start(frame: Frame, source: Source, task: Task, engine: Engine) -> Model:
+    """A model of no rows, ready to stream rows like these."""
+    none = np.zeros(source.n_targets)
+    model = _planned(frame, source, task, none, engine, streaming=True)
+    kind = KINDS[model.plan.statistics]
+    return replace(model, statistics=kind.none(model.functions, source.n_targets))
+
+
+def heldout_error(
+    frame: Frame, source: Source, task: Task, engine: Engine, out: NDArray[np.intp] | None
+) -> float:
+    """The loss of some rows of cells that are held out, given by their indices or in folds."""
+    model = _planned(
+        frame, source, replace(task, solver="conjugate"), np.zeros(source.n_targets), engine
+    )
+    model = model._reading(source, engine)
+    given, terms = model._given(OPERATOR, source, engine), model._terms(engine)
+    with engine.blas(1, alone=True):
+        return passes.heldout_error(cast(OperatorRows, given), model.task, terms, out)
+
+
+def _planned(
+    frame: Frame,
+    source: Source,
+    task: Task,
+    largest: Array,
+    engine: Engine,
+    streaming: bool = False,
+) -> Model:
+    """A model that has read nothing yet."""
+    functions = frame.functions()
+    shape = shape_of(functions.layout, source)
+    made = plan(shape, task, engine.machine(task.memory), streaming=streaming)
+    return Model(frame, functions, None, None, made, task, largest)
+
+
+def _with_heldout_of(solution: Solution, weights: Array | None) -> Solution:
+    """Held-out rows by their indices among all rows, where those of weight 0 were left out."""
+    held = solution.heldout
+    if held is None or weights is None:
+        return solution
+    rows = np.flatnonzero(weights > 0)[held.rows]
+    return replace(solution, heldout=replace(held, rows=rows))
+
+
+def shape_of(layout: Layout, source: Source) -> Shape:
+    """The shape of a fit of these rows."""
+    return Shape(source.n_rows, source.present, source.n_features, source.n_targets, layout)
+
+
+def limits_of(functions: Functions, bound: float | None) -> Array | None:
+    """|w_i| ≤ bound/k for drawn functions; direct links have no limit."""
+    if bound is None:
+        return None
+    limits = np.full(functions.n_columns, bound / functions.n_components)
+    limits[: functions.n_direct] = np.inf
+    return limits
+
+
+def warn_if_short(solution: Solution) -> None:
+    """A ConvergenceWarning where a solver stopped so early that predictions may differ."""
+    # Of cells, of which some hold many rows and some hold one, the residual says little.
+    short = solution.residual > WORTH_A_WARNING or solution.solver == "conjugate"
+    if not solution.converged and short:
+        stopped = f" ({solution.stopped})" if solution.stopped else ""
+        warnings.warn(
+            f"The solver {solution.solver!r} stopped short{stopped}: residual "
+            f"{solution.residual:.1e}. A larger alpha is easier to solve for.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,120 @@
+"""Fits in passes over the rows: alpha by held-out rows, then the weights."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from . import heldout
+from .found import Found
+from .heldout import Judged
+from .in_passes import OperatorRows
+from .iterative import FINE, Solver
+from .problem import Problem
+from .solution import HeldOut, Solution
+from .task import Task, Terms
+
+# From here on an alpha of cells must earn its price.
+FEW_ROWS_OF_CELLS = 10_000
+
+
+def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
+    """The weights at the best alpha or at a given one, with held-out scores if asked for."""
+    start = time.perf_counter()
+    operator, each, plan = given.operator, given.weights, terms.plan
+    if each.sum() <= 0:
+        raise ValueError("All rows have weight 0: there is nothing to fit.")
+    Y, loss = given.targets, task.loss
+    offset = np.zeros(Y.shape[1])
+    if task.intercept and loss.for_numbers and not task.heldout:
+        # These losses know differences only. Small ones beside a large offset would be rounded.
+        offset = each @ Y / each.sum()
+        Y = Y - offset
+        Y[np.abs(Y) <= 1e-14 * np.abs(offset)] = 0.0
+    solver = Solver(operator, plan.method, plan.sketch_rows)
+    problem = Problem(operator, loss, Y, each, 0.0, terms.limits, task.intercept)
+    alpha, judged = _alpha(solver, problem, given, task, terms)
+    problem = replace(problem, penalty=alpha * terms.scale)
+    terms.note(f"randspan: alpha {alpha:.3g}, solver {plan.method!r}")
+    found = solver.minimise(problem, None if judged is None else judged.start, FINE)
+    if task.heldout and judged is None:
+        parts = heldout.folds(each, terms.seed, given.keys)
+        # Without a ridge the fit of all rows may be optimal without some of them too.
+        starts: list[Found | None] = [found if alpha else None] * len(parts)
+        if parts:
+            judged = heldout.judge(solver, problem, alpha, terms.scale, parts, starts)
+    point, objective = found.point, problem.objective(found.point)
+    if not np.isfinite(objective):
+        raise FloatingPointError(
+            f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
+        )
+    kept = task.heldout and judged is not None
+    return Solution(
+        coef=point.coef,
+        intercept=point.intercept + offset - operator.mean @ point.coef,
+        alpha=alpha,
+        objective=objective,
+        solver=plan.method,
+        reason=plan.reason,
+        residual=max(found.gap, problem.residual(point)),
+        converged=found.converged,
+        stopped=found.stopped,
+        iterations=found.iterations,
+        seconds=time.perf_counter() - start,
+        heldout=HeldOut(judged.rows, judged.scores) if kept and judged is not None else None,
+    )
+
+
+def _alpha(
+    solver: Solver, problem: Problem, given: OperatorRows, task: Task, terms: Terms
+) -> tuple[float, Judged | None]:
+    """alpha, and what held-out rows said of it where it had to be found."""
+    operator = given.operator
+    if not isinstance(task.alpha, str):
+        return float(task.alpha), None
+    if operator.trace == 0:
+        return 1.0, None  # no function varies: every alpha gives the same constant
+    judged = heldout.by_heldout(
+        solver,
+        problem,
+        terms.scale,
+        operator.trace,
+        terms.seed,
+        terms.note,
+        largest=_largest_alpha(operator, terms.ridge),
+        parts=heldout.folds(given.weights, terms.seed, given.keys),
+        # Small ridges take long with many cells, and change classes and errors little.
+        gain=0.01 if operator.coded and len(given.targets) > FEW_ROWS_OF_CELLS else 0.0,
+    )
+    return judged.alpha, judged
+
+
+def heldout_error(given: OperatorRows, task: Task, terms: Terms, out) -> float:
+    """The loss of rows held out, at the alpha that suits them best or was given.
+
+    ``out`` are the indices of these rows; folds are made where it is None.
+    """
+    operator, each, Y = given.operator, given.weights, given.targets
+    solver = Solver(operator, terms.plan.method, terms.plan.sketch_rows)
+    problem = Problem(operator, task.loss, Y, each, 0.0, None, task.intercept)
+    if operator.trace == 0:
+        return problem.objective(problem.zero) / float(each.sum()) / Y.shape[1]
+    parts = heldout.folds(each, terms.seed, given.keys) if out is None else [out]
+    if not isinstance(task.alpha, str):
+        starts: list[Found | None] = [None] * len(parts)
+        return heldout.judge(solver, problem, task.alpha, terms.scale, parts, starts).error
+    largest, trace = _largest_alpha(operator, terms.ridge), operator.trace
+    return heldout.by_heldout(
+        solver, problem, terms.scale, trace, terms.seed, largest=largest, parts=parts
+    ).error
+
+
+def _largest_alpha(operator, ridge: float | None) -> float:
+    """Where a path of alphas begins, as a share of the trace."""
+    if not operator.coded:
+        return heldout.LARGEST
+    # Cells have a kernel with k(x, x) = 1, beside which alpha is noise over signal.
+    likely = 10.0 if ridge is None else min(10.0, 10 * ridge)
+    return min(heldout.LARGEST, likely / operator.shape[0])

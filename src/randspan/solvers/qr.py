@@ -1,0 +1,27 @@
+"""The squared loss from an orthogonal factor: singular values, and no squares are formed."""
+
+from __future__ import annotations
+
+from ..statistics import Factor
+from . import dual, spectrum
+from .alpha import on_path
+from .method import Method
+from .plan import Cost, Machine, Shape
+from .solution import LeastSquares
+from .task import Task, Terms
+
+
+class Orthogonal(Method[Factor]):
+    """Condition numbers up to 1e14 are fine; rows can be added, but not removed."""
+
+    name = "qr"
+    kinds = ("factor",)
+    squared_only = True
+    box = False
+
+    def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
+        return dual.cost(shape, task, machine)
+
+    def solve(self, given: Factor, task: Task, terms: Terms) -> LeastSquares:
+        path = spectrum.from_factor(given, task.intercept)
+        return on_path(path, task.alpha, terms, task.dtype)

@@ -1,0 +1,99 @@
+"""Rows, targets and sample weights together, handed out in blocks; nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+#: columns of targets of some rows, encoded when they are asked for
+Targets = Callable[[slice], Array]
+
+EVERY = slice(None)
+
+
+class Matrix(Protocol):
+    """A dense array, or a sparse matrix in compressed rows."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    def __getitem__(self, rows: slice | NDArray, /) -> Self: ...
+
+    def copy(self) -> Self: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Rows X, and what is known of them.
+
+    ``encoded`` gives the target columns of a slice of rows (None where rows are only predicted).
+    ``weights`` are sample weights, None where all are 1. ``units`` are what a row of sample weight
+    one weighs (a class weight), None where that is 1: the weight that leaving one row out removes.
+    """
+
+    X: Matrix
+    encoded: Targets | None = None
+    weights: Array | None = None
+    units: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def n_targets(self) -> int:
+        return self.targets(slice(0, 1)).shape[1]
+
+    @property
+    def present(self) -> int:
+        """How many rows have a positive weight."""
+        return self.n_rows if self.weights is None else int(np.count_nonzero(self.weights))
+
+    @property
+    def each(self) -> Array:
+        """The weight of every row."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def targets(self, rows: slice = EVERY) -> Array:
+        """Target columns of some rows."""
+        if self.encoded is None:
+            raise ValueError("These rows have no targets.")
+        return self.encoded(rows)
+
+    def weights_of(self, rows: slice) -> Array | None:
+        return None if self.weights is None else self.weights[rows]
+
+    def some(self, rows: NDArray) -> Source:
+        """Some rows, by their indices or by a mask."""
+        targets = None if self.encoded is None else self.targets()[rows]
+        return of_arrays(
+            self.X[rows],
+            targets,
+            None if self.weights is None else self.weights[rows],
+            None if self.units is None else self.units[rows],
+        )
+
+    def without_absent(self) -> Source:
+        """The rows of positive weight."""
+        if self.weights is None or (self.weights > 0).all():
+            return self
+        return self.some(self.weights > 0)
+
+
+def of_arrays(
+    X: Matrix, targets: Array | None, weights: Array | None = None, units: Array | None = None
+) -> Source:
+    """A source of target columns that are numbers already."""
+    return Source(X, None if targets is None else targets.__getitem__, weights, units)

@@ -1,0 +1,156 @@
+"""Second moments of predictors that each have not seen some of the rows.
+
+e_j = y - h_j is known where hypothesis j has not learned from the row. Moments of two hypotheses
+are taken over the rows that neither has seen. They are kept as errors rather than as predictions:
+what all predictions of a row have in common would otherwise vary from pair to pair with the rows
+that the pair happens to have, by more than the hypotheses differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import Functions
+from ..families.bags import FOLDS, fold_of, row_keys
+from ..features import Features
+from ..sources import of_arrays
+from .base import Array, Engine, Statistics
+
+# Rows removed must leave sums of squares that are not negative; rounding is forgiven up to here.
+FORGIVEN = 1e-9
+# Rows whose moments are taken at once.
+PIECE = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Statistics):
+    """Σω v v' of v = (e_1, …, e_k, y - origin, 1), and Σω of the rows that count, fold by fold.
+
+    ``sums`` has the shape (folds, targets, k + 2, k + 2), ``counts`` (folds, k + 2, k + 2).
+    """
+
+    name: ClassVar[str] = "pairs"
+
+    rows: int
+    weight: float
+    origin: Array
+    sums: Array
+    counts: Array
+
+    @classmethod
+    def zero(cls, origin: Array, k: int, n_folds: int = FOLDS) -> Pairs:
+        """The moments of no rows, of k hypotheses."""
+        size = k + 2
+        sums = np.zeros((n_folds, len(origin), size, size))
+        return cls(0, 0.0, origin, sums, np.zeros((n_folds, size, size)))
+
+    @classmethod
+    def none(cls, functions: Functions, n_targets: int) -> Pairs:
+        return cls.zero(functions.origin, functions.n_components)
+
+    @classmethod
+    def read(cls, features: Features, engine: Engine) -> Pairs:
+        source, functions = features.source, features.functions
+        X, Y, each = source.X, source.targets(), source.each
+        keys, first, inverse = np.unique(row_keys(X, Y), return_index=True, return_inverse=True)
+        if len(keys) < len(Y):  # equal rows are one of their weight together, where the first stood
+            order = np.argsort(first)
+            each = np.bincount(inverse, each)[order].astype(np.float64)
+            X, Y, keys = X[first[order]], Y[first[order]], keys[order]
+        else:
+            keys = keys[inverse]
+        k, bags = functions.n_components, functions.bags
+        assert bags is not None
+
+        def add(total: Pairs, Z: NDArray, rows: slice) -> Pairs:
+            at, numbers, shares = bags.copies(keys[rows])
+            predictions, folds = Z.reshape(len(Z), k, -1), fold_of(keys[rows])
+            for start in range(0, len(at), PIECE):  # one row may stand for very many
+                some = at[start : start + PIECE]
+                total = total.with_block(
+                    predictions[some],
+                    Y[rows][some],
+                    each[rows][some] * shares[start : start + PIECE],
+                    bags.seen(numbers[start : start + PIECE], k),
+                    folds[some],
+                )
+            return total
+
+        zero = cls.zero(functions.origin, k)
+        distinct = replace(features, source=of_arrays(X, Y, each))
+        found = engine.reduce(distinct, lambda: cls.zero(functions.origin, k), add, zero.nbytes)
+        return replace(found, rows=source.present)
+
+    def with_block(
+        self,
+        predictions: NDArray,
+        targets: Array,
+        weights: Array,
+        seen: NDArray[np.bool_],
+        folds: NDArray[np.int64],
+    ) -> Pairs:
+        """A block of predictions of shape (rows, hypotheses, targets) added to our own arrays."""
+        n, k, c = predictions.shape
+        mask = np.column_stack([~seen, np.ones((n, 2), dtype=bool)])
+        weight = self.weight
+        for fold in range(len(self.counts)):
+            rows = np.flatnonzero((folds == fold) & (weights > 0))
+            known = mask[rows] * np.sqrt(weights[rows])[:, None]
+            self.counts[fold] += known.T @ known
+            weight += float(weights[rows].sum())
+            for t in range(c):
+                values = np.empty((len(rows), k + 2))
+                y = targets[rows, t]
+                np.subtract(y[:, None], predictions[rows, :, t], out=values[:, :k])
+                values[:, k], values[:, k + 1] = y - self.origin[t], 1.0
+                values *= known
+                self.sums[fold, t] += values.T @ values
+        return replace(self, weight=weight)
+
+    def plus(self, other: Statistics) -> Pairs:
+        return self._combined(other, +1)
+
+    def minus(self, other: Statistics) -> Pairs:
+        """These less ``other``, refused where it cannot have been part of them."""
+        left = self._combined(other, -1)
+        squares = np.diagonal(self.sums, axis1=2, axis2=3)
+        remaining = np.diagonal(left.sums, axis1=2, axis2=3)
+        weights = np.diagonal(left.counts, axis1=1, axis2=2)
+        possible = (remaining >= -FORGIVEN * squares).all()
+        if (weights < -FORGIVEN * self.weight).any() or not possible:
+            raise ValueError(
+                "These rows cannot have been in the model: without them a sum of squares would be "
+                "negative. Hand in the rows, targets and weights it was fitted on."
+            )
+        return left
+
+    def _combined(self, other: Statistics, sign: int) -> Pairs:
+        if not isinstance(other, Pairs):
+            raise self.cannot_add(other)
+        return replace(
+            self,
+            rows=self.rows + sign * other.rows,
+            weight=self.weight + sign * other.weight,
+            sums=self.sums + sign * other.sums,
+            counts=self.counts + sign * other.counts,
+        )
+
+    @property
+    def nbytes(self) -> int:
+        return self.sums.nbytes + self.counts.nbytes
+
+    @property
+    def size(self) -> int:
+        return self.n_functions
+
+    @property
+    def n_functions(self) -> int:
+        return self.sums.shape[2] - 2
+
+    @property
+    def n_targets(self) -> int:
+        return self.sums.shape[1]
