@@ -170,26 +170,41 @@ def verbs(name):
 REFUSALS = (ValueError, np.linalg.LinAlgError, AttributeError)
 
 
+def check_every_error(prepare, call, verb):
+    """An error at any point of ``call`` leaves what ``prepare`` makes as it was."""
+    fresh = prepare()
+    with watched() as calls:
+        try:
+            call(fresh)
+        except REFUSALS:
+            calls = Counter(calls)
+    assert calls, verb
+    for (owner, point), times in calls.items():
+        for number in range(1, min(times, FIRST_CALLS) + 1):
+            model = prepare()
+            before = pickle.dumps(model)
+            with watched(at=(owner, point, number)), pytest.raises((Injected, *REFUSALS)):
+                call(model)
+            assert pickle.dumps(model) == before, f"{verb}: {owner.__name__}.{point} {number}"
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_an_error_anywhere_leaves_the_estimator_as_it_was(name):
-    model = prepared(name)
-    state = pickle.dumps(model)
+    state = pickle.dumps(prepared(name))
     assert pickle.dumps(pickle.loads(state)) == pickle.dumps(pickle.loads(state))
     for verb, call in verbs(name):
-        fresh = prepared(name)
-        with watched() as calls:
-            try:
-                call(fresh)
-            except REFUSALS:
-                calls = Counter(calls)
-        assert calls, verb
-        for (owner, point), times in calls.items():
-            for number in range(1, min(times, FIRST_CALLS) + 1):
-                model = prepared(name)
-                before = pickle.dumps(model)
-                with watched(at=(owner, point, number)), pytest.raises((Injected, *REFUSALS)):
-                    call(model)
-                assert pickle.dumps(model) == before, f"{verb}: {owner.__name__}.{point} {number}"
+        check_every_error(lambda: prepared(name), call, verb)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_error_in_a_first_fit_leaves_an_estimator_that_was_never_fitted(name):
+    def new():
+        return pickle.loads(pickle.dumps(ESTIMATORS[name]))
+
+    Y = targets(new())
+    check_every_error(new, lambda m: m.fit(X, Y), "fit")
+    if hasattr(new(), "partial_fit"):
+        check_every_error(new, lambda m: m.partial_fit(X, Y), "partial_fit")
 
 
 def test_every_statistic_and_solver_fails_somewhere():
