@@ -23,8 +23,9 @@ Slow, so only when named:
 ``learned``     learned scales against equal ones on nine tables, and beside xRFM
 ``hypotheses``  trees beside extra-trees on nine tables, expansions on Crime, networks, Nyström
 
-``leverage`` stands apart: it prints what cross-validation does not see (``python -m
-benchmarks.leverage``).
+Two stand apart: ``leverage`` prints what cross-validation does not see (``python -m
+benchmarks.leverage``), ``checkouts`` times two versions of this library in turns (``python -m
+benchmarks.checkouts OLD NEW``).
 
 `harness` runs a race, `memory` and `machine` read the system, `data` makes and finds data,
 `tabular` finds nine tables, `report` turns results into text, `scales` learns scales of columns for

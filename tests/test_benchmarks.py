@@ -252,3 +252,12 @@ def test_the_quick_form_leaves_finite_numbers(name, tmp_path, monkeypatch):
     assert found
     assert all(map(math.isfinite, found))
     CHECKS[name](content["result"])
+
+
+def test_two_checkouts_are_timed_in_turns(tmp_path):
+    out = tmp_path / "times.json"
+    command = [sys.executable, "-m", "benchmarks.checkouts", "--quick", "--only", "one row more"]
+    subprocess.run([*command, "--out", str(out), str(ROOT), str(ROOT)], cwd=ROOT, check=True)
+    (found,) = json.loads(out.read_text()).values()
+    assert [len(times) for times in found["all"]] == [1, 1]
+    assert found["ratio"] == pytest.approx(found["new"] / found["old"])
