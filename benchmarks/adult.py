@@ -151,7 +151,7 @@ def _our_fits(split: Split, k: int, seeds: range) -> dict[tuple[str, Any], list[
 
     def build(loss: str, alpha: Any, seed: int) -> rs.SpanClassifier:
         # Memory by name, so that what is free just now decides nothing.
-        options = {"loss": loss, "alpha": alpha, "memory": "4GB", "random_state": seed}
+        options = {"loss": loss, "alpha": alpha, "memory_limit": "4GB", "random_state": seed}
         return rs.SpanClassifier(rs.Stumps("normal"), k, **options)
 
     alphas = (*FIXED, "auto")
@@ -251,7 +251,7 @@ def _peers(
     """Everybody else, one fit each; ``ours`` by loss, at the same ridge."""
     cost = 1 / (2 * ALPHA)
     pilot = rs.SpanTransformer(rs.Fourier(), k, random_state=0).fit(split.X_train)
-    gamma = float(pilot.frame_.family.gamma)
+    gamma = float(pilot.frame_.family.resolved.gamma)
     few = split.thinned(ALL_PAIRS)
     fewer = "" if few is split else f", {ALL_PAIRS:,} rows only"
     svm = partial(LinearSVC, loss="hinge", random_state=0)

@@ -1,15 +1,15 @@
 """Random binning with learned scales: Forest Cover, Adult and the CPU set, beside LightGBM.
 
 Forest Cover has 522,911 rows to train, class 2 against the rest. A fit begins with raw X: scales of
-the columns, codes, the choice of alpha and the solve are all part of its time. Beside its seconds
+the columns, cells, the choice of alpha and the solve are all part of its time. Beside its seconds
 stand those that the solver spent, choice of alpha included, and those of one more solve with the
 same frame at the alpha that was found. LightGBM has the same splits. The curve of error against
 seconds runs over the number of grids, and for LightGBM over three sizes of its model.
 
-Growth is measured without learning and at one alpha, so that a fit is codes and one solve; times
+Growth is measured without learning and at one alpha, so that a fit is cells and one solve; times
 are the best of several fits. The floor beside it is what no solve avoids: every step of the solver
-gathers from cells and adds up into cells, which reads all codes twice. It is timed by numpy's
-maximum of the same codes, on one thread.
+gathers from cells and adds up into cells, which reads all cells twice. It is timed by numpy's
+maximum of the same cells, on one thread.
 
 Every fit on Forest Cover has a process of its own, so that its peak is its own: ``python -m
 benchmarks.bins`` with the settings as JSON. ``python -m benchmarks.bins DIR/bins.json`` draws the
@@ -45,7 +45,7 @@ GROWING = (25, 50, 100, 200)
 # Trees and leaves of LightGBM; its defaults first.
 TREES = ((100, 31), (500, 127), (2_000, 255))
 ALPHA = 0.1
-# The few rows of a quick run would be solved for without codes.
+# The few rows of a quick run would be solved for without cells.
 QUICK_SOLVER = "conjugate"
 WRONG = ERRORS["classification"]
 
@@ -272,7 +272,7 @@ def _forest_text(found: dict[str, Any]) -> str:
         ]
         parts += [
             f"More {what}, alpha {growth['alpha']}, scales not learned: seconds ∝ {what}^"
-            f"{growth['exponents'][what]:.2f}; floor: all codes read twice for every iteration",
+            f"{growth['exponents'][what]:.2f}; floor: all cells read twice for every iteration",
             report.table(("rows", "P", "fit s", "solve s", "iterations", "floor s"), rows),
         ]
     return "\n\n".join(parts)
@@ -420,11 +420,11 @@ def growing(
         solving.append(float(model.solution_.seconds))
     iterations = int(model.solution_.iterations)
     # numpy's maximum reads at the speed of memory; its sum would convert to 64 bits on the way.
-    codes = model.functions_.codes(model.frame_.rows(X, np.float32))
+    cells = model.functions_.cells(model.frame_.rows(X, np.float32))
     reading = []
     for _ in range(3):
         start = time.perf_counter()
-        codes.max()
+        cells.max()
         reading.append(time.perf_counter() - start)
     return {
         "rows": rows,

@@ -50,13 +50,13 @@ def run(quick: bool) -> dict[str, Any]:
 
     ours = {"kernel": KERNEL, "gamma": learned["gamma"], "scales": learned["scales"]}
     plain = {"kernel": KERNEL, "gamma": "median"}
-    kept = fit(KEPT, here=False, memory="14GB", alpha="auto", **ours)
+    kept = fit(KEPT, here=False, memory_limit="14GB", alpha="auto", **ours)
     alpha = kept["alpha"]
-    anew = fit(ANEW, memory="2GB", alpha=alpha, **ours)
+    anew = fit(ANEW, memory_limit="2GB", alpha=alpha, **ours)
     exact = fit(EXACT, solver="cholesky", alpha=alpha, **ours)
     for one in (kept, anew, exact):
         one["beyond_exact"] = one["error"] - exact["error"]
-    fits = [kept, anew, exact, fit(ONE_GAMMA, memory="14GB", alpha="auto", **plain)]
+    fits = [kept, anew, exact, fit(ONE_GAMMA, memory_limit="14GB", alpha="auto", **plain)]
 
     def away(one: dict[str, Any]) -> float:
         return abs(one["beyond_exact"])
@@ -138,7 +138,7 @@ def learned_scales(split: Split, functions: int) -> dict[str, Any]:
     deviations[deviations == 0] = 1  # as the frame has it
     return {
         "kernel": KERNEL,
-        "gamma": float(frame.family.gamma),
+        "gamma": float(frame.family.resolved.gamma),
         "scales": (frame.scale * deviations).tolist(),
         "importances": model.feature_importances_.tolist(),
         "functions": functions,

@@ -135,9 +135,9 @@ def _on_split(data: Split, count: int, seed: int) -> dict[str, Any]:
     found["the same trees: in-sample"] = _timed(ours(alpha=0, **same), data)
     paper = rs.Trees(max_features=1)
     found["max_features=1: in-sample"] = _timed(ours(paper, count, alpha=0, **options), data)
-    leaves = rs.Trees(output="leaves", max_features=model.frame_.grown.family.max_features)
+    leaves = rs.Trees(output="leaves", max_features=model.frame_.trained.max_features)
     found["leaves, ridge"] = _timed(ours(leaves, count, **options), data)
-    found["max_features"] = int(model.frame_.grown.family.max_features)
+    found["max_features"] = int(model.frame_.trained.max_features)
     return found
 
 

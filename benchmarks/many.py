@@ -126,8 +126,8 @@ def _on_set(title: str, rows: int, settings: dict[str, Any], quick: bool) -> dic
         run = one_fit if here else None
         return {"name": name, **apart(__name__, title, rows, {**settings, **more}, here=run)}
 
-    kept = fit(KEPT, here=quick and title != GENERATED, alpha="auto", memory="11GB")
-    anew = fit(ANEW, alpha=kept["alpha"], memory="2GB")
+    kept = fit(KEPT, here=quick and title != GENERATED, alpha="auto", memory_limit="11GB")
+    anew = fit(ANEW, alpha=kept["alpha"], memory_limit="2GB")
     return {"name": title, "error": ERRORS[kept["task"]], "fits": [kept, anew]}
 
 

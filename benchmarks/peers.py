@@ -100,7 +100,7 @@ def _entries(split: Split, sizes: Sizes) -> tuple[list[Contestant], float, float
     k, repetitions, classify = sizes.functions, sizes.repetitions, split.task == "classification"
     model = rs.SpanClassifier if classify else rs.SpanRegressor
     pilot = model(rs.Fourier(), k, random_state=0).fit(split.X_train, split.y_train)
-    gamma, alpha = float(pilot.frame_.family.gamma), float(pilot.alpha_)
+    gamma, alpha = float(pilot.frame_.family.resolved.gamma), float(pilot.alpha_)
     few = split.thinned(ALL_PAIRS)
     thinned = f"{ALL_PAIRS:,} rows only" if few is not split else ""
 

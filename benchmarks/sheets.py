@@ -103,7 +103,7 @@ def _cost(quick: bool) -> dict[str, Any]:
             X = np.random.default_rng(n).uniform(size=(n, d))
             functions = build().draw(X, _root(n), 0)
             functions(X[:10])
-            products = functions.family.products(d, functions.family.depth)
+            products = functions.family.law.products(d, functions.family.law.depth)
             floor = _floor(n, products, _root(n))
             ours = partial(functions, X)
             turns = [(_seconds(ours), floor()) for _ in range(3 if n < 5e4 else 1)]
@@ -200,7 +200,7 @@ def fit(which: str, rows: int, columns: int) -> dict[str, Any]:
     rs.SpanRegressor(family, random_state=0).fit(few.X_train, few.y_train).predict(few.X_test)
     model = rs.SpanRegressor(family, random_state=0, clip="auto")
     found = measure(model, data)
-    law = model.frame_.family
+    law = model.frame_.family.law
     return {
         **found,
         "functions": model.n_components_,

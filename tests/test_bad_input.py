@@ -22,7 +22,7 @@ y = X[:, 0] + 0.1
         ({"alpha": -1}, "alpha must be at least 0"),
         ({"alpha": np.nan}, "alpha must be a finite number"),
         ({"alpha": np.inf}, "alpha must be a finite number"),
-        ({"alpha": "best"}, "alpha must be one of 'auto', 'gcv' or a number >= 0"),
+        ({"alpha": "best"}, "alpha must be one of 'auto', 'gcv', 'heldout', 'out_of_bag' or"),
         ({"alpha": None}, "alpha must be a finite number"),
         ({"family": "forier"}, "family must be one of 'fourier'"),
         ({"family": 3}, "family must be one of"),
@@ -81,7 +81,8 @@ def test_empty_and_tiny():
             rs.SpanRegressor().fit(rows, np.ones(len(rows)))
     with pytest.raises(ValueError, match="1 sample"):
         rs.SpanRegressor().fit(X[:1], y[:1])
-    started = rs.SpanRegressor(random_state=0).partial_fit(X[:1], y[:1])
+    with pytest.warns(UserWarning, match="first block, which has 1 row"):
+        started = rs.SpanRegressor(random_state=0).partial_fit(X[:1], y[:1])
     np.testing.assert_allclose(started.predict(X), y[0])
     two = rs.SpanRegressor(n_components=5, alpha=1.0).fit(X[:2], y[:2])
     assert np.isfinite(two.predict(X)).all()
@@ -130,7 +131,7 @@ def test_one_class():
 
 def test_not_fitted():
     model = rs.SpanRegressor()
-    for name in ("coef_", "intercept_", "alpha_", "gcv_error_", "functions_", "solution_"):
+    for name in ("weights_", "intercept_", "alpha_", "gcv_error_", "functions_", "solution_"):
         assert not hasattr(model, name)
     for call in (
         model.predict,

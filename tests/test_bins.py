@@ -1,4 +1,4 @@
-"""Random bins: cells, their hash, unseen cells, codes, and fits on them."""
+"""Random bins: cells, their hash, unseen cells, and fits on them."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +9,11 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import randspan as rs
-from randspan.engines.cells import CellOperator, encode
-from randspan.families import hashing
+from randspan.engines.cells import CellOperator, numbered
 from randspan.families.bins import Table
-from randspan.families.cells import indicators
-from randspan.families.rows import Rows
+from randspan.families.parts import hashing
+from randspan.families.parts.cells import indicators
+from randspan.families.parts.rows import Rows
 from randspan.features import Features
 from randspan.losses import Squared
 from randspan.solvers import conjugate
@@ -77,12 +77,12 @@ def test_precision_and_blocks_do_not_move_cells(rows, rng):
     matrix = sparse.csr_array(X) if rows == "sparse" else X
     family = rs.Bins(gamma=1.0)
     functions = family.draw(Rows(X.astype(np.float64), centre, scale), 20, 0)
-    expected = functions.codes(Rows(X.astype(np.float64), centre, scale))
+    expected = functions.cells(Rows(X.astype(np.float64), centre, scale))
     assert (expected >= 0).all()
     for dtype in (np.float32, np.float64):
         whole = Rows(matrix, centre, scale, dtype)
-        assert np.array_equal(functions.codes(whole), expected)
-        parts = [functions.codes(whole[s : s + 7]) for s in range(0, 700, 7)]
+        assert np.array_equal(functions.cells(whole), expected)
+        parts = [functions.cells(whole[s : s + 7]) for s in range(0, 700, 7)]
         assert np.array_equal(np.hstack(parts), expected[:, :700])
 
 
@@ -100,8 +100,8 @@ def test_threads_and_blocks_do_not_change_codes(monkeypatch):
         )
         functions = frame.functions()
         features = Features(frame, functions, Source(X), np.dtype(np.float32))
-        found.append(encode(features, n_jobs)[1])
-    assert all(np.array_equal(codes, found[0]) for codes in found)
+        found.append(numbered(features, n_jobs)[1])
+    assert all(np.array_equal(cells, found[0]) for cells in found)
 
 
 # -- the hash --------------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ def test_tables_number_by_first_appearance_and_grow(rng):
     table, expected = Table(), {}
     for _ in range(20):
         keys = rng.integers(5000, size=700).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        codes = np.empty(700, dtype=np.int32)
-        table.enter(keys, codes)
-        for key, code in zip(keys.tolist(), codes.tolist(), strict=True):
+        cells = np.empty(700, dtype=np.int32)
+        table.enter(keys, cells)
+        for key, code in zip(keys.tolist(), cells.tolist(), strict=True):
             assert expected.setdefault(key, len(expected)) == code
     assert table.count == len(expected)
     found = np.empty(3, dtype=np.int32)
@@ -189,19 +189,19 @@ def test_streams_add_cells_and_functions_keep_theirs():
     assert np.array_equal(early(X).toarray(), before)
     whole = rs.SpanRegressor(frame=model.frame_, alpha=0.1).fit(X, y)
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-9)
-    assert np.array_equal(model.coef_, whole.coef_)
+    assert np.array_equal(model.weights_, whole.weights_)
 
 
 def test_conjugate_gradients_end_where_rounding_hides_descent(rng):
     """They are asked for more digits than there are, and have found the ridge regression."""
-    codes, counts = rng.integers(5, size=(4, 200)).astype(np.int32), np.full(4, 5)
+    cells, counts = rng.integers(5, size=(4, 200)).astype(np.int32), np.full(4, 5)
     y, each = rng.normal(size=200), np.ones(200)
     problem = Problem(
-        CellOperator(codes, counts, each, True), Squared(), y[:, None], each, 0.5, None, True
+        CellOperator(cells, counts, each, True), Squared(), y[:, None], each, 0.5, None, True
     )
     found = conjugate.minimise(problem, problem.zero, 1e-17, None)
     assert found.stopped == "rounding errors hide any further descent"
-    ridge = Ridge(alpha=0.5).fit(indicators(codes, counts, np.float64).toarray(), y)
+    ridge = Ridge(alpha=0.5).fit(indicators(cells, counts, np.float64).toarray(), y)
     np.testing.assert_allclose(found.point.coef[:, 0], ridge.coef_, atol=1e-12)
 
 
@@ -260,8 +260,8 @@ def test_a_row_is_kept_in_four_bytes_a_grid():
     X, y = data(5000)
     model = rs.SpanRegressor(rs.Bins(), 50, alpha=1.0, random_state=0).fit(X, y)
     kept = model._model.statistics.kept.arrays
-    assert kept["codes"].nbytes == 4 * 50 * 5000
-    assert set(kept) == {"codes", "targets", "weights"}
+    assert kept["cells"].nbytes == 4 * 50 * 5000
+    assert set(kept) == {"cells", "targets", "weights"}
 
 
 def test_many_rows_say_why_there_are_no_standard_deviations():
@@ -285,14 +285,14 @@ def test_solvers_for_dense_matrices_are_refused_by_name():
 def test_a_box_holds_for_every_cell():
     X, y = data(800)
     model = rs.SpanRegressor(rs.Bins(), 20, alpha=0.01, bound=1.0, random_state=0).fit(X, y)
-    assert np.abs(model.coef_).max() <= 1.0 / 20
-    assert (np.abs(model.coef_) == 1.0 / 20).any()
+    assert np.abs(model.weights_).max() <= 1.0 / 20
+    assert (np.abs(model.weights_) == 1.0 / 20).any()
 
 
 def test_memory_that_is_not_there_is_refused():
     X, y = data(5000)
     with pytest.raises(MemoryError, match="in 50 grids"):
-        rs.SpanRegressor(rs.Bins(), 50, memory="100KB", random_state=0).fit(X, y)
+        rs.SpanRegressor(rs.Bins(), 50, memory_limit="100KB", random_state=0).fit(X, y)
 
 
 def test_the_union_of_two_kinds_of_bins():
@@ -388,7 +388,10 @@ def test_functions_are_looked_up_while_others_add_cells(rng):
 
 def test_small_corners():
     X, y = data(300)
-    assert rs.SpanRegressor(rs.Bins(), 10, memory="2MB", random_state=0).fit(X, y).score(X, y) > 0.3
+    assert (
+        rs.SpanRegressor(rs.Bins(), 10, memory_limit="2MB", random_state=0).fit(X, y).score(X, y)
+        > 0.3
+    )
     same = rs.SpanRegressor(rs.Bins(), 20, solver="conjugate").fit(np.ones((30, 2)), y[:30])
     assert same.predict(np.ones((1, 2)))[0] == pytest.approx(y[:30].mean())
     kernel = rs.estimate_kernel(rs.Fourier(gamma=1.0) + rs.Bins(gamma=1.0), X[:4], n_components=1)

@@ -48,11 +48,11 @@ def test_a_wide_box_has_no_effect(kind, loss, alpha, data):
 def test_a_narrow_box_holds(kind, loss, alpha, bound, dtype, data):
     X, y = data[0], targets(kind, data[1])
     model = model_of(kind, loss, alpha=alpha, bound=bound, dtype=dtype).fit(X, y)
-    assert np.abs(model.coef_).max() <= bound / K * (1 + 1e-12)
+    assert np.abs(model.weights_).max() <= bound / K * (1 + 1e-12)
     assert model.solution_.residual < 1e-6
     assert model.solution_.converged
     # And some weights do stand at it.
-    assert (np.abs(model.coef_) > bound / K * (1 - 1e-9)).any()
+    assert (np.abs(model.weights_) > bound / K * (1 - 1e-9)).any()
 
 
 @pytest.mark.parametrize("alpha", [0, 0.01, 1.0])
@@ -77,7 +77,7 @@ def test_least_squares_against_scipy(alpha, solver, intercept, data):
     # Passes end at a residual of 1e-6, moments are solved to rounding.
     tight = solver == "box"
     assert model.solution_.objective == pytest.approx(2 * peer.cost, rel=1e-9 if tight else 1e-6)
-    fitted = np.append(model.coef_, [model.intercept_] * intercept)
+    fitted = np.append(model.weights_, [model.intercept_] * intercept)
     np.testing.assert_allclose(rows @ fitted, rows @ peer.x, atol=1e-5 if tight else 1e-2)
 
 
@@ -86,8 +86,8 @@ def test_the_box_holds_for_every_class(data):
     classes = np.digitize(y, [-0.5, 0.5])
     for loss in CLASSES:
         model = model_of(rs.SpanClassifier, loss, bound=2.0).fit(X, classes)
-        assert model.coef_.shape == (3, K)
-        assert np.abs(model.coef_).max() <= 2.0 / K * (1 + 1e-12)
+        assert model.weights_.shape == (3, K)
+        assert np.abs(model.weights_).max() <= 2.0 / K * (1 + 1e-12)
         assert model.solution_.residual < 1e-6, loss
 
 
@@ -101,9 +101,9 @@ def test_least_squares_in_a_box_streams(data):
     )  # fmt: skip
     for s in range(0, 250, 50):
         parts.partial_fit(X[s : s + 50], y[s : s + 50])
-    np.testing.assert_allclose(parts.coef_, whole.coef_, atol=1e-8)
+    np.testing.assert_allclose(parts.weights_, whole.weights_, atol=1e-8)
     more = parts.partial_fit(X[:20] + 1, y[:20]).forget(X[:20] + 1, y[:20])
-    np.testing.assert_allclose(more.coef_, whole.coef_, atol=1e-8)
+    np.testing.assert_allclose(more.weights_, whole.weights_, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
@@ -113,8 +113,8 @@ def test_direct_links_have_no_box(loss, data):
     model = rs.SpanRegressor(
         rs.Units(direct=True), 20, loss=loss, alpha=1e-6, bound=0.1, random_state=0
     ).fit(X, y)
-    assert np.abs(model.coef_[:3]).max() > 5
-    assert np.abs(model.coef_[3:]).max() <= 0.1 / 20 * (1 + 1e-12)
+    assert np.abs(model.weights_[:3]).max() > 5
+    assert np.abs(model.weights_[3:]).max() <= 0.1 / 20 * (1 + 1e-12)
     assert model.score(X, y) > 0.999
 
 
@@ -126,7 +126,7 @@ def test_many_functions_in_a_box(data):
     ).fit(X, y > 0)
     assert model.solution_.solver == "lbfgs"
     assert model.solution_.residual < 1e-6
-    assert np.abs(model.coef_).max() <= 30 / 4500 * (1 + 1e-12)
+    assert np.abs(model.weights_).max() <= 30 / 4500 * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("bound", [0, -1.0, np.nan, np.inf, "wide"])

@@ -122,7 +122,7 @@ MANY_FITS = {
 
 def expected_failures(estimator):
     family = estimator.family
-    if not isinstance(family, str) and (family.grows or repr(family) in ROW_SAMPLERS):
+    if not isinstance(family, str) and (family.trains or repr(family) in ROW_SAMPLERS):
         return EXPECTED
     if isinstance(estimator, T):
         return ORDER if getattr(family, "sparse", False) else {}

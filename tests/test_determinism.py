@@ -89,8 +89,8 @@ def test_fits_in_passes_repeat_themselves(loss, rng):
         return rs.SpanClassifier(rs.Fourier(), 350, **build).fit(X, y)
 
     first = fit()
-    np.testing.assert_array_equal(fit().coef_, first.coef_)
-    for other in (fit(n_jobs=1), fit(memory="70MB", n_jobs=1)):
+    np.testing.assert_array_equal(fit().weights_, first.weights_)
+    for other in (fit(n_jobs=1), fit(memory_limit="70MB", n_jobs=1)):
         assert other.solution_.objective == pytest.approx(first.solution_.objective, rel=3e-6)
         scores = first.decision_function(X)
         np.testing.assert_allclose(other.decision_function(X), scores, atol=0.02)

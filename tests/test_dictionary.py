@@ -165,7 +165,7 @@ def test_eigenfunctions_give_the_kernel_back_between_anchors(kernel, rng):
 
 def test_eigenfunctions_are_orthogonal_with_eigenvalues_as_squared_lengths(rng):
     X = rng.normal(size=(100, 2))
-    basis = rs.Dictionary(rs.Mercer("rbf", 0.5, anchors=X)).draw(X, 1, 0).family.basis
+    basis = rs.Dictionary(rs.Mercer("rbf", 0.5, anchors=X)).draw(X, 1, 0).basis
     phi = basis.checked(X, slice(0, len(basis)))
     squares = phi.T @ phi / len(X)
     np.testing.assert_allclose(squares, np.diag(np.diag(squares)), atol=1e-9)
@@ -180,11 +180,11 @@ def test_mercer_beyond_its_anchors_is_nystroem(rng):
     expected = left @ np.linalg.solve(rbf_kernel(Z, gamma=0.7), left.T)
     np.testing.assert_allclose(found, expected, atol=1e-6)
     few = rs.Dictionary(rs.Mercer("rbf", 0.7, anchors=Z, rank=3)).draw(X, 4, 0)
-    assert len(few.family.basis) == 3
+    assert len(few.basis) == 3
     for anchors in (40, "rpcholesky"):
         assert rs.Dictionary(rs.Mercer(anchors=anchors)).draw(X, 4, 0)(X).shape == (80, 4)
     nested = clone(rs.Dictionary(rs.Mercer())).set_params(basis__rank=5)
-    assert len(nested.draw(X, 4, 0).family.basis) == 5
+    assert len(nested.draw(X, 4, 0).basis) == 5
 
 
 # -- what is refused -----------------------------------------------------------------------------

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 import randspan as rs
-from randspan.families import randomness
-from randspan.families.frequencies import HadamardFrequencies, orthogonal, sobol
-from randspan.families.rows import as_rows
-from randspan.families.sample import Reservoir
-from randspan.families.spectra import LAWS
+from randspan.families.parts import randomness
+from randspan.families.parts.frequencies import HadamardFrequencies, orthogonal, sobol
+from randspan.families.parts.rows import as_rows
+from randspan.families.parts.sample import Reservoir
+from randspan.families.parts.spectra import LAWS
 from table import ANCHORED, FAMILIES, NAMELESS, plain, target
 
 
@@ -30,11 +30,11 @@ def test_a_larger_draw_starts_with_the_smaller_one(name, small, large, rng):
 
 def _same_columns(few, many, X):
     """Values of the smaller draw, and what should be the same ones in the larger."""
-    if not few.coded_parts:
+    if not few.cell_parts:
         return few(X), many(X)[:, : few.n_columns]
-    pairs = zip(few.coded_parts, many.coded_parts, strict=True)
-    codes = [(a.codes(as_rows(X)), b.codes(as_rows(X))[: a.n_components]) for a, b in pairs]
-    return (np.concatenate(side) for side in zip(*codes, strict=True))
+    pairs = zip(few.cell_parts, many.cell_parts, strict=True)
+    cells = [(a.cells(as_rows(X)), b.cells(as_rows(X))[: a.n_components]) for a, b in pairs]
+    return (np.concatenate(side) for side in zip(*cells, strict=True))
 
 
 def test_drawn_numbers_repeat_bit_for_bit(rng):
@@ -123,7 +123,7 @@ def test_structured_frequencies_equal_their_dense_matrix_and_are_normal(d):
     """The fast products against the matrices written out, and each frequency N(0, I)."""
     from scipy.linalg import hadamard
 
-    from randspan.families.rows import as_rows
+    from randspan.families.parts.rows import as_rows
 
     drawn = HadamardFrequencies.draw(LAWS["gaussian"], d, 4000, 9)
     size = drawn.signs.shape[1]
@@ -134,7 +134,7 @@ def test_structured_frequencies_equal_their_dense_matrix_and_are_normal(d):
         dense.append(drawn.scales[b][:, None] * (H @ (drawn.gains[b][:, None] * permuted)))
     dense = np.concatenate(dense)[:4000, :d]
     X = np.random.default_rng(0).normal(size=(37, d))
-    np.testing.assert_allclose(drawn.project(as_rows(X), np.ones(d)), X @ dense.T, atol=1e-10)
+    np.testing.assert_allclose(drawn.products(as_rows(X), np.ones(d)), X @ dense.T, atol=1e-10)
     # One coordinate of one frequency a block: independent, and standard normal.
     single = dense[::size, 0]
     assert stats.kstest(single, "norm").pvalue > 1e-3

@@ -55,10 +55,10 @@ def test_names_and_families_are_the_same():
 def test_shapes_follow_scikit_learn():
     X, y = data()
     one = rs.SpanRegressor(n_components=20).fit(X, y)
-    assert one.coef_.shape == (20,)
+    assert one.weights_.shape == (20,)
     assert isinstance(one.intercept_, float)
     two = rs.SpanRegressor(n_components=20).fit(X, np.column_stack([y, -y]))
-    assert two.coef_.shape == (2, 20)
+    assert two.weights_.shape == (2, 20)
     assert two.intercept_.shape == (2,)
     mean, std = two.predict(X[:3], return_std=True)
     assert mean.shape == std.shape == (3, 2)
@@ -66,13 +66,13 @@ def test_shapes_follow_scikit_learn():
     column = rs.SpanRegressor(n_components=20).fit(X, y[:, None])
     assert column.predict(X).shape == (300, 1)
     binary = rs.SpanClassifier(n_components=20).fit(X, y > 0)
-    assert binary.coef_.shape == (1, 20)
+    assert binary.weights_.shape == (1, 20)
     assert binary.decision_function(X).shape == (300,)
     many = rs.SpanClassifier(n_components=20).fit(X, np.digitize(y, [0, 1]))
-    assert many.coef_.shape == (3, 20)
+    assert many.weights_.shape == (3, 20)
     assert many.decision_function(X).shape == (300, 3)
     direct = rs.SpanRegressor(rs.Units(direct=True), n_components=20).fit(X, y)
-    assert direct.coef_.shape == (24,)
+    assert direct.weights_.shape == (24,)
 
 
 def test_many_outputs_are_the_outputs_one_by_one():

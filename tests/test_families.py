@@ -7,9 +7,9 @@ from scipy.linalg import hadamard
 from sklearn.base import clone
 
 import randspan as rs
-from randspan.families import loops
-from randspan.families.bandwidth import weighted_median
-from randspan.families.rows import Rows, as_rows
+from randspan.families.parts import loops
+from randspan.families.parts.bandwidth import weighted_median
+from randspan.families.parts.rows import Rows, as_rows
 from table import FAMILIES, NAMELESS, plain, target
 
 
@@ -204,7 +204,7 @@ def test_median_gamma_is_the_median(rng):
         values = values[values > 0]
         median = np.sort(values)[(len(values) - 1) // 2]
         expected = 1 / (2 * median**2) if kernel in ("gaussian", "matern32") else 1 / median
-        gamma = rs.Fourier(kernel).draw(X, 1, 0).family.gamma
+        gamma = rs.Fourier(kernel).draw(X, 1, 0).family.resolved.gamma
         assert gamma == pytest.approx(expected, rel=1e-12), kernel
 
 
@@ -216,7 +216,7 @@ def test_weighted_median_counts_weights_as_copies(rng):
 
 
 def test_gamma_of_identical_rows_is_one():
-    assert rs.Fourier().draw(np.ones((5, 2)), 3, 0).family.gamma == 1.0
+    assert rs.Fourier().draw(np.ones((5, 2)), 3, 0).family.resolved.gamma == 1.0
 
 
 # -- compiled loops --------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_hadamard_transform(size, rng):
         (rs.Fourier(gamma="mean"), "gamma must be one of 'median'"),
         (rs.Fourier(gamma=np.nan), "gamma must be positive"),
         (rs.Fourier(sampling="sobol"), "sampling must be one of"),
-        (rs.Fourier(form="pairs"), "form must be one of"),
+        (rs.Fourier(form="out_of_bag"), "form must be one of"),
         (rs.Fourier("laplacian", sampling="orthogonal"), "radial"),
         (rs.Fourier("cauchy", sampling="structured"), "radial"),
         (rs.Fourier(lambda d, rng: rng.normal(size=d), sampling="qmc"), "sampling='iid'"),
@@ -289,7 +289,7 @@ def test_hadamard_transform(size, rng):
         (rs.Bins(lambda r: 0.5 + 0.5 * np.exp(-r)), "falls to 0"),
         (rs.Bins(lambda r: 1.0), "as many finite numbers"),
         (rs.Bins(pitch=lambda delta: np.exp(-delta) / 2), "integral 0.5"),
-        (rs.Bins(pitch=stats.norm()), "law of positive numbers"),
+        (rs.Bins(pitch=stats.norm()), "distribution of positive numbers"),
         (rs.Bins(pitch=lambda d, rng: -np.ones(d)), "not positive"),
         (rs.Bins(pitch=lambda d, rng: np.ones(d + 1)), r"must return 3 finite number\(s\)"),
     ],

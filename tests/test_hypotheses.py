@@ -19,9 +19,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
 from randspan.families import trees
-from randspan.families.bags import Training
-from randspan.families.pivots import pivots
-from randspan.families.rows import Rows
+from randspan.families.parts.out_of_bag import Training
+from randspan.families.parts.pivots import pivots
+from randspan.families.parts.rows import Rows
 from table import FAMILIES, PRECISIONS
 
 NEW = ("expansions", "expansions-nystrom", "networks", "trees", "leaves", "hypotheses")
@@ -324,7 +324,7 @@ def test_a_tree_says_the_mean_of_what_it_has_seen_in_the_leaf(several):
 def assert_means_of_leaves(functions, rows, Y, least=1):
     k = functions.n_components
     values = functions(rows).reshape(len(Y), k, -1)
-    seen = functions.bags.seen(functions.bags.numbers(rows.values, Y), k)
+    seen = functions.out_of_bag.seen(functions.out_of_bag.indices(rows.values, Y), k)
     leaves = functions.forest.leaves(rows, slice(None))
     for j in range(k):
         for leaf in np.unique(leaves[j]):
@@ -351,25 +351,24 @@ def test_leaves_are_indicators_of_the_same_trees():
 def test_bags_hold_their_share_of_the_rows():
     X, y = data(5000)
     for share in (0.5, 0.8):
-        bags = (
-            rs.Trees(bootstrap=share, max_features=1, min_samples_leaf=1000).draw(X, 20, 0, y).bags
-        )
-        seen = bags.seen(bags.numbers(X, y[:, None]), 20)
+        trees = rs.Trees(bootstrap=share, max_features=1, min_samples_leaf=1000)
+        out_of_bag = trees.draw(X, 20, 0, y).out_of_bag
+        seen = out_of_bag.seen(out_of_bag.indices(X, y[:, None]), 20)
         assert stats.binomtest(int(seen.sum()), seen.size, share).pvalue > 1e-3
         both = int((seen[:, :10] & seen[:, 10:]).sum())  # independent of each other
         assert stats.binomtest(both, 50_000, share**2).pvalue > 1e-3
     new = X + 1
-    assert not bags.seen(bags.numbers(new, y[:, None]), 20).any()
-    assert not bags.seen(bags.numbers(X, y[:, None] + 1), 20).any()
+    assert not out_of_bag.seen(out_of_bag.indices(new, y[:, None]), 20).any()
+    assert not out_of_bag.seen(out_of_bag.indices(X, y[:, None] + 1), 20).any()
 
 
 def test_max_features_is_chosen_by_unseen_rows(rng):
     X, y = data(600, d=16, noise=0.01)
-    assert rs.Trees().draw(X, 5, 0, y).family.max_features >= 10  # few columns matter
+    assert rs.Trees().draw(X, 5, 0, y).max_features >= 10  # few columns matter
     noise = rng.normal(size=600)
     flat = X @ np.ones(16) / 4 + 4 * noise  # all alike, and much noise
-    assert rs.Trees().draw(X, 5, 0, flat).family.max_features <= 10
-    assert rs.Trees(max_features=3).draw(X, 5, 0, y).family.max_features == 3
+    assert rs.Trees().draw(X, 5, 0, flat).max_features <= 10
+    assert rs.Trees(max_features=3).draw(X, 5, 0, y).max_features == 3
 
 
 def test_many_sparse_columns_do_not_become_dense(monkeypatch, rng):
@@ -380,7 +379,7 @@ def test_many_sparse_columns_do_not_become_dense(monkeypatch, rng):
     rows = rs.Frame.read([X], rs.Trees()).rows(X, np.float64)
     training = Training(rows, y[:, None])
     assert sparse.issparse(trees._Nursery.of(training, rs.Trees(), 0).X)
-    assert_means_of_leaves(rs.Trees(max_features=3).grow(training, 8, 0), rows, y[:, None])
+    assert_means_of_leaves(rs.Trees(max_features=3).train(training, 8, 0), rows, y[:, None])
 
 
 # -- anybody's hypotheses ------------------------------------------------------------------------
@@ -415,7 +414,7 @@ def test_estimators_of_classes_and_of_numbers_classify(sampler, load):
 
 
 def test_classes_that_a_bag_misses():
-    """A class of few rows is missing from many bags, and some have one class only."""
+    """A class of few rows is missing from many out_of_bag, and some have one class only."""
     X, y = load_iris(return_X_y=True)
     rare = np.concatenate([np.arange(50), np.arange(50, 53), np.arange(100, 102)])
     for sampler in (LogisticRegression(), LinearSVC(), KNeighborsClassifier(1)):
@@ -488,7 +487,7 @@ def test_a_tree_that_was_shown_no_rows_predicts_the_mean():
     X, y = data(3)
     functions = rs.Trees(bootstrap=0.2, max_features=1).draw(X, 30, 0, y=y)
     # Each of three rows is in a bag with probability 1/5: every other bag is empty.
-    empty = ~functions.bags.seen(np.arange(3), 30).any(axis=0)
+    empty = ~functions.out_of_bag.seen(np.arange(3), 30).any(axis=0)
     assert 5 < empty.sum() < 25
     np.testing.assert_allclose(functions(X)[:, empty], y.mean())
 

@@ -37,7 +37,7 @@ def agrees(values, expected, standard_error=STANDARD_ERROR):
     error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
     assert error.max() <= standard_error, f"standard error {error.max():.4f}: draw more functions"
     quantile = stats.t.ppf(1 - LEVEL / (2 * len(expected)), len(values) - 1)
-    # Pairs that every draw gets exactly right have no error; rounding is forgiven.
+    # OutOfBagMoments that every draw gets exactly right have no error; rounding is forgiven.
     return bool((np.abs(values.mean(axis=0) - expected) <= quantile * error + 1e-9).all())
 
 

@@ -19,8 +19,8 @@ def test_words(words, number):
     "wrong", ["much", "3 apples", "", -5, 0, np.nan, True, [1], "1.2.3GB", "."]
 )
 def test_wrong_words(wrong):
-    with pytest.raises(ValueError, match="memory must be"):
-        rs.SpanRegressor(memory=wrong).fit(np.eye(4), np.arange(4.0))
+    with pytest.raises(ValueError, match="memory_limit must be"):
+        rs.SpanRegressor(memory_limit=wrong).fit(np.eye(4), np.arange(4.0))
 
 
 def test_half_of_what_is_there():
@@ -32,8 +32,8 @@ def test_a_small_budget_computes_features_anew(loss, rng):
     X = rng.normal(size=(4000, 3))
     y = X[:, 0] + X[:, 1] ** 2 > 1
     build = {"loss": loss, "alpha": 0.1, "random_state": 0, "n_jobs": 1}
-    ample = rs.SpanClassifier(rs.Fourier(), 400, memory="1GB", **build).fit(X, y)
-    tight = rs.SpanClassifier(rs.Fourier(), 400, memory="28MB", **build).fit(X, y)
+    ample = rs.SpanClassifier(rs.Fourier(), 400, memory_limit="1GB", **build).fit(X, y)
+    tight = rs.SpanClassifier(rs.Fourier(), 400, memory_limit="28MB", **build).fit(X, y)
     assert "features cached" in ample.solution_.reason
     assert "computed anew" in tight.solution_.reason
     assert tight.solution_.objective == pytest.approx(ample.solution_.objective, rel=2e-6)
@@ -41,8 +41,10 @@ def test_a_small_budget_computes_features_anew(loss, rng):
 
 def test_too_small_a_budget_says_what_is_needed(rng):
     X, y = rng.normal(size=(3000, 3)), rng.normal(size=3000)
-    with pytest.raises(MemoryError, match=r"memory='100KB' grants .* need at least .* GB"):
-        rs.SpanRegressor(rs.Fourier(), 300, loss="absolute", alpha=1.0, memory="100KB").fit(X, y)
+    with pytest.raises(MemoryError, match=r"memory_limit='100KB' grants .* need at least .* GB"):
+        rs.SpanRegressor(rs.Fourier(), 300, loss="absolute", alpha=1.0, memory_limit="100KB").fit(
+            X, y
+        )
 
 
 @pytest.mark.parametrize("alpha", ["auto", 0.1])
@@ -54,7 +56,7 @@ def test_the_peak_stays_inside(alpha, rng):
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60_000)
     granted = 170e6
     model = rs.SpanRegressor(
-        rs.Fourier(), 1000, alpha=alpha, solver="sketched", memory=granted, random_state=0
+        rs.Fourier(), 1000, alpha=alpha, solver="sketched", memory_limit=granted, random_state=0
     )
     model.fit(X[:2000], y[:2000])
     tracemalloc.start()

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
 from randspan.solvers import out_of_bag
-from randspan.statistics import Pairs
+from randspan.statistics import OutOfBagMoments
 
 
 def data(n=400, d=4, seed=0, noise=0.1):
@@ -24,7 +24,7 @@ def moments(H, Y, weights=None, seen=None, origin=None):
     weights = np.ones(n) if weights is None else weights
     seen = np.zeros((n, k), dtype=bool) if seen is None else seen
     origin = np.zeros(c) if origin is None else origin
-    return Pairs.zero(origin, k).with_block(H, Y, weights, seen, np.arange(n) % 5)
+    return OutOfBagMoments.zero(origin, k).with_block(H, Y, weights, seen, np.arange(n) % 5)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -134,10 +134,10 @@ def test_rows_that_stand_several_times_stream_too():
     streamed = rs.SpanRegressor(frame=whole.frame_)
     for rows in np.split(rng.permutation(500), [7, 100, 300]):
         streamed.partial_fit(X[rows], y[rows])
-    np.testing.assert_allclose(streamed.coef_, whole.coef_, atol=1e-10)
+    np.testing.assert_allclose(streamed.weights_, whole.weights_, atol=1e-10)
     streamed.forget(X[:100], y[:100]).forget(X[100:250], y[100:250])
     rest = rs.SpanRegressor(frame=whole.frame_).fit(X[250:], y[250:])
-    np.testing.assert_allclose(streamed.coef_, rest.coef_, atol=1e-10)
+    np.testing.assert_allclose(streamed.weights_, rest.weights_, atol=1e-10)
     with pytest.raises(ValueError, match="cannot have been in the model"):
         streamed.forget(X, y)
 
@@ -176,9 +176,9 @@ def test_numbers_for_alpha_and_the_solver_by_name():
     X, y = data()
     auto = rs.SpanRegressor(rs.Trees(), 20, random_state=0).fit(X, y)
     named = clone(auto).set_params(solver="out_of_bag", alpha=auto.alpha_).fit(X, y)
-    np.testing.assert_allclose(named.coef_, auto.coef_)
+    np.testing.assert_allclose(named.weights_, auto.weights_)
     strong = clone(auto).set_params(solver="out_of_bag", alpha=1e12).fit(X, y)
-    np.testing.assert_allclose(strong.coef_, 1 / 20, rtol=1e-6)
+    np.testing.assert_allclose(strong.weights_, 1 / 20, rtol=1e-6)
     with pytest.raises(ValueError, match="weighs functions that predict"):
         rs.SpanRegressor(rs.Fourier(), 20, solver="out_of_bag").fit(X, y)
 
@@ -206,8 +206,8 @@ def test_a_frame_carries_its_functions():
     X, y = data()
     model = rs.SpanRegressor(rs.Trees(), 20, random_state=0).fit(X, y)
     again = rs.SpanRegressor(frame=model.frame_).fit(X, y)
-    assert again.functions_ is model.functions_
-    np.testing.assert_allclose(again.coef_, model.coef_)
+    assert again.functions_.forest is model.functions_.forest
+    np.testing.assert_allclose(again.weights_, model.weights_)
     with pytest.raises(ValueError, match="20 functions that were learned"):
         rs.SpanRegressor(frame=model.frame_, n_components=30).fit(X, y)
     # Read without targets it has none yet.
@@ -232,8 +232,8 @@ def test_several_targets_of_different_size_are_weighed_apart():
     X, y = data(600)
     Y = np.column_stack([y, 1e6 * np.cos(X[:, 2]) + 1e7])
     both = rs.SpanRegressor(rs.Trees(max_features=3), 30, random_state=0).fit(X[:400], Y[:400])
-    assert both.coef_.shape == (2, 60)
-    assert (both.coef_[0, 1::2] == 0).all()
+    assert both.weights_.shape == (2, 60)
+    assert (both.weights_[0, 1::2] == 0).all()
     for t in range(2):
         spread = Y[400:, t].var()
         assert np.mean((both.predict(X[400:])[:, t] - Y[400:, t]) ** 2) < 0.5 * spread
@@ -322,12 +322,12 @@ def test_a_frame_is_for_its_targets_and_its_seed():
     model = rs.SpanRegressor(rs.Trees(), 10, random_state=0).fit(X, y)
     other = rs.SpanRegressor(frame=model.frame_, random_state=1).fit(X, y)
     assert not np.allclose(other.predict(X), model.predict(X))
-    assert other.functions_ is not model.functions_
+    assert other.functions_.forest is not model.functions_.forest
 
 
 def test_every_part_of_a_union_must_leave_rows_out():
     X, y = data()
-    with pytest.raises(ValueError, match=r"Trees\(bootstrap=1.0.*\) has shown every row"):
+    with pytest.raises(ValueError, match=r"Trees\(bootstrap=1.0.*\) has trained every function"):
         rs.SpanRegressor(rs.Trees() + rs.Trees(bootstrap=1.0), 20).fit(X, y)
 
 
@@ -340,7 +340,7 @@ def test_leave_one_out_says_what_it_does_not_know():
     with pytest.raises(ValueError, match="use bootstrap < 1"):
         every.leave_one_out(X, y)
     leaves = rs.SpanRegressor(rs.Trees(output="leaves"), 20, alpha=0.1, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="leaves have weights that did"):
+    with pytest.raises(ValueError, match="leaves have weights that were"):
         leaves.leave_one_out(X, y)
 
 

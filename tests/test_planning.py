@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
-from randspan.families.layout import Layout
+from randspan.families.parts.layout import Layout
 from randspan.losses import NAMED, Softmax
 from randspan.planning import SOLVERS, plan
 from randspan.solvers import METHODS, Task
@@ -59,7 +59,7 @@ def test_a_plan_before_the_fit_is_the_plan_after_it(name, loss, n):
         while chain[-1].fallback is not None:
             chain.append(chain[-1].fallback)
         assert (done.solver, done.plan.statistics) in METHODS
-        names = ("statistics", "method", "dtype", "cached", "unseen", "smallest_ridge")
+        names = ("statistics", "method", "dtype", "cached", "out_of_bag", "smallest_ridge")
         known = [[getattr(made, name) for name in names] for made in chain]
         taken = known.index([getattr(done.plan, name) for name in names])
         assert done.reason.startswith(chain[taken].reason.split(" (")[0])
@@ -80,7 +80,7 @@ def test_streams_and_fits_have_the_same_plan():
         (rs.Fourier(), {}, "moments"),
         (rs.Fourier(), {"solver": "qr"}, "factor"),
         (rs.BrownianSheets(grid="sparse"), {}, "factor"),
-        (rs.Trees(), {}, "pairs"),
+        (rs.Trees(), {}, "out_of_bag"),
         (rs.Bins(), {}, "cells"),
         (rs.Fourier(), {"n_components": np.inf}, "kernel rows"),
     ):
@@ -201,7 +201,7 @@ ROUTES = {
     "box": {"n_components": 30, "bound": 3.0},
     "factor": {"n_components": 30, "solver": "qr"},
     "dual": {"n_components": 400},
-    "pairs": {"family": rs.Trees(max_features=2), "n_components": 10},
+    "out_of_bag": {"family": rs.Trees(max_features=2), "n_components": 10},
     "hypotheses": {
         "family": rs.Hypotheses(DecisionTreeRegressor(max_depth=3)),
         "n_components": 10,
@@ -220,13 +220,13 @@ ROUTES = {
 @pytest.mark.parametrize("name", ROUTES)
 def test_every_route_respects_a_limit(name):
     X, y = data()
-    model = rs.SpanRegressor(**ROUTES[name], memory=1000, random_state=0)
-    with pytest.raises(MemoryError, match=r"memory=1000 grants .* need at least .* GB"):
+    model = rs.SpanRegressor(**ROUTES[name], memory_limit=1000, random_state=0)
+    with pytest.raises(MemoryError, match=r"memory_limit=1000 grants .* need at least .* GB"):
         model.fit(X, y)
-    with pytest.raises(MemoryError, match="memory=1000"):
+    with pytest.raises(MemoryError, match="memory_limit=1000"):
         model.plan_for(*X.shape)
     if hasattr(model, "partial_fit"):
-        with pytest.raises(MemoryError, match="memory=1000"):
+        with pytest.raises(MemoryError, match="memory_limit=1000"):
             model.partial_fit(X, y)
     assert not hasattr(model, "n_features_in_")
 
@@ -238,7 +238,7 @@ PEAKS = {
     "box": {"n_components": 200, "bound": 50.0, "alpha": 1.0},
     "factor": {"n_components": 200, "solver": "qr"},
     "dual": {"n_components": 5000, "alpha": 0.1},
-    "pairs": {"family": rs.Trees(max_features=2), "n_components": 50},
+    "out_of_bag": {"family": rs.Trees(max_features=2), "n_components": 50},
     "leaves": {
         "family": rs.Trees(max_features=2, output="leaves"),
         "n_components": 10,
@@ -279,7 +279,9 @@ def test_the_estimate_is_not_exceeded(name):
 def test_blocks_shrink_before_a_fit_is_refused():
     X, y = data(4000)
     ample = rs.SpanRegressor(n_components=300, alpha=0.1, random_state=0, n_jobs=1)
-    tight = rs.SpanRegressor(n_components=300, alpha=0.1, random_state=0, n_jobs=1, memory="6MB")
+    tight = rs.SpanRegressor(
+        n_components=300, alpha=0.1, random_state=0, n_jobs=1, memory_limit="6MB"
+    )
     made = tight.plan_for(*X.shape)
     assert made.method == "cholesky"
     assert 0 < made.block < 4000
@@ -292,7 +294,7 @@ def test_blocks_shrink_before_a_fit_is_refused():
 def test_cells_are_counted_once_they_are_known():
     """Before rows are read nobody knows how many cells they fall into."""
     X, y = data(3000)
-    model = rs.SpanRegressor(rs.Bins(gamma=5.0), 50, alpha=1.0, memory="5MB", random_state=0)
+    model = rs.SpanRegressor(rs.Bins(gamma=5.0), 50, alpha=1.0, memory_limit="5MB", random_state=0)
     assert model.plan_for(*X.shape).nbytes < 5e6
     with pytest.raises(MemoryError, match=r"with \d+ cells need at least"):
         model.fit(X, y)
@@ -321,7 +323,11 @@ def test_a_kernel_machine_too_large_for_memory_is_refused():
         ({"solver": "lbfgs", "loss": "logistic"}, {"groups": 5}, "cells in a box"),
         ({"solver": "dual"}, {"groups": 5, "out_of_bag": True}, "have learned"),
         ({"solver": "out_of_bag"}, {}, "predict the targets"),
-        ({}, {"spent": "Trees(bootstrap=1.0)", "n_targets": 1}, "has shown every row"),
+        (
+            {},
+            {"spent": "Trees(bootstrap=1.0)", "n_targets": 1},
+            "has trained every function",
+        ),
     ],
 )
 def test_needs_that_are_not_met_are_named(params, layout, message):

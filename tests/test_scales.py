@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import randspan as rs
-from randspan.families.rows import Rows
+from randspan.families.parts.rows import Rows
 from randspan.tuning.scales import KERNELS, Learner, Scales, start
 
 
@@ -52,7 +52,7 @@ def test_the_loss_is_that_of_leaving_rows_out_and_has_the_right_gradient(kernel,
     inner = np.arange(80) < 30 if partly else None
     turn = np.eye(4) + 0.2 * rng.normal(size=(4, 4)) if KERNELS[kernel].turns else None
     at = Scales(rng.uniform(0.3, 1, size=4), None, 0.05)
-    found, _ = learner(kernel, X, Y)._judge(at, X, Y, inner)
+    found, _ = learner(kernel, X, Y)._score(at, X, Y, inner)
     for m in range(4):
         moved = np.eye(4)[m]
         expected = slope(
@@ -66,7 +66,7 @@ def test_the_loss_is_that_of_leaving_rows_out_and_has_the_right_gradient(kernel,
     if turn is None:
         return
     at = replace(at, turn=turn)
-    _, turned = learner(kernel, X, Y)._judge(at, X, Y, inner)
+    _, turned = learner(kernel, X, Y)._score(at, X, Y, inner)
     for i, j in ((0, 0), (1, 2), (3, 1)):
         moved = np.zeros((4, 4))
         moved[i, j] = 1
@@ -179,7 +179,7 @@ def test_scales_at_full_density_are_smaller_in_extent():
     found = learner("laplacian", X, Y)
     coarse = found.descend(start(KERNELS["laplacian"], X), 20)
     fine = found.descend_nearby(coarse, 20)
-    judges = found.judges()
+    judges = found.scored_rows()
     assert found.error_nearby(fine, judges) < 0.7 * found.error_nearby(coarse, judges)
     assert fine.scales[0] > 3 * fine.scales[1]
 
@@ -238,7 +238,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="scales mean nothing to it"):
         rs.SpanRegressor(rs.Stumps(), 10, scales="learn").fit(X, y)
     plain = rs.SpanRegressor(n_components=10).fit(X, y)
-    with pytest.raises(AttributeError, match="where scales were learned"):
+    with pytest.raises(AttributeError, match="need scales='learn'"):
         _ = plain.feature_importances_
 
 
@@ -263,7 +263,7 @@ def test_turned_rows_are_rows_that_were_turned(family, rng):
     for values in (X, sparse.csr_array(X)):
         rows = Rows(values, centre, scale, np.float64, turn)
         np.testing.assert_allclose(rows.dense, turned, atol=1e-12)
-        np.testing.assert_allclose(rows.squared_norms(), (turned**2).sum(axis=1), atol=1e-12)
+        np.testing.assert_allclose(rows.norms(), (turned**2).sum(axis=1), atol=1e-12)
         np.testing.assert_allclose(functions(rows), functions(turned), atol=1e-10)
         np.testing.assert_allclose(rows[:7].dense, turned[:7], atol=1e-12)
 

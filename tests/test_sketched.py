@@ -60,9 +60,9 @@ def test_without_ridge(data):
 
 def test_computed_anew_equals_cached(data):
     X, y = data
-    cached, _ = pair(X, y, memory="1GB")
+    cached, _ = pair(X, y, memory_limit="1GB")
     anew = rs.SpanRegressor(
-        rs.Fourier(), 200, alpha=0.01, random_state=0, solver="sketched", memory="60MB"
+        rs.Fourier(), 200, alpha=0.01, random_state=0, solver="sketched", memory_limit="60MB"
     )
     # Little enough that the features of these rows do not fit.
     X, y = np.tile(X, (30, 1)), np.tile(y, 30)
@@ -70,7 +70,9 @@ def test_computed_anew_equals_cached(data):
     anew.fit(X, y)
     assert "computed anew" in anew.solution_.reason
     assert "cached" in cached.solution_.reason
-    np.testing.assert_allclose(anew.coef_, cached.coef_, atol=1e-6 * np.abs(cached.coef_).max())
+    np.testing.assert_allclose(
+        anew.weights_, cached.weights_, atol=1e-6 * np.abs(cached.weights_).max()
+    )
 
 
 def test_sparse_rows(data):
@@ -96,12 +98,12 @@ def test_auto_takes_passes_where_moments_are_dear(data, monkeypatch):
     X, y = data
     model = rs.SpanRegressor(rs.Fourier(), 200, alpha=0.1, random_state=0)
     assert model.fit(X, y).solution_.solver == "cholesky"
-    small = model.set_params(memory="1.5MB", n_jobs=1).fit(X[:500], y[:500])
+    small = model.set_params(memory_limit="1.5MB", n_jobs=1).fit(X[:500], y[:500])
     assert small.solution_.solver == "sketched"
     assert "moments would need" in small.solution_.reason
     monkeypatch.setattr(planning, "MANY_FUNCTIONS", 100)
     monkeypatch.setattr(planning, "MANY_PRODUCTS", 1e6)
-    many = model.set_params(memory=None).fit(X, y)
+    many = model.set_params(memory_limit=None).fit(X, y)
     assert many.solution_.solver == "sketched"
     assert "passes are cheaper" in many.solution_.reason
 

@@ -49,7 +49,7 @@ def test_ridge_agrees_with_scikit_learn(solver, intercept, weighted, n):
     Z = features(model, X)
     referee = Ridge(alpha=alpha, fit_intercept=intercept, solver="cholesky")
     referee.fit(Z / np.sqrt(k), y, w)
-    np.testing.assert_allclose(model.coef_, referee.coef_ / np.sqrt(k), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(model.weights_, referee.coef_ / np.sqrt(k), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(model.intercept_, referee.intercept_, atol=1e-6)
     np.testing.assert_allclose(model.predict(X), referee.predict(Z / np.sqrt(k)), atol=1e-6)
     assert model.alpha_ == alpha
@@ -129,7 +129,7 @@ def test_minimum_norm_least_squares_is_the_pseudo_inverse():
             share = root**2 / (root**2).sum()
             Zc = (Z - share @ Z) * root[:, None]
             expected = np.linalg.pinv(Zc, rcond=1e-10) @ ((y - share @ y) * root)
-            np.testing.assert_allclose(model.coef_, expected, atol=1e-8)
+            np.testing.assert_allclose(model.weights_, expected, atol=1e-8)
             limit = rs.SpanRegressor(
                 family, n_components=k, alpha=1e-12, random_state=0, dtype="float64"
             ).fit(X, y, weights)
@@ -229,7 +229,7 @@ def test_infinitely_many_functions_are_kernel_ridge_regression(kernel):
     gram = model.functions_.family.closed_form(rows, rows)
     referee = KernelRidge(alpha=0.1, kernel="precomputed").fit(gram, y, w)
     np.testing.assert_allclose(model.predict(X), referee.predict(gram), atol=1e-9)
-    np.testing.assert_allclose(model.coef_, referee.dual_coef_.T, atol=1e-8)
+    np.testing.assert_allclose(model.weights_, referee.dual_coef_.T, atol=1e-8)
 
 
 def test_many_functions_approach_infinitely_many():
@@ -256,7 +256,7 @@ def test_infinitely_many_functions_with_intercept_and_weights_solve_the_stated_p
     model = rs.SpanRegressor(n_components=np.inf, alpha=0.05).fit(X, y, w)
     rows = model.frame_.rows(X, np.float64)
     K = model.functions_.family.closed_form(rows, rows)
-    a, b = model.coef_, model.intercept_
+    a, b = model.weights_, model.intercept_
     residual = w * (y - K @ a - b)
     assert abs(residual.sum()) < 1e-9
     np.testing.assert_allclose(K @ residual, 0.05 * K @ a, atol=1e-7)

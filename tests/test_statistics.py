@@ -14,7 +14,7 @@ from randspan.statistics import KINDS, Factor, Moments
 FAMILIES = {
     "moments": rs.Fourier(),
     "factor": rs.Fourier(),
-    "pairs": rs.Trees(max_features=2),
+    "out_of_bag": rs.Trees(max_features=2),
     "cells": rs.Bins(),
     "kernel rows": rs.Stumps("normal"),
 }
@@ -31,8 +31,8 @@ def data(n=120, kind="dense", seed=0):
 
 def frame_for(name, source, k=15):
     k = np.inf if name == "kernel rows" else k
-    frame = rs.Frame.read([(source.X, source.weights)], FAMILIES[name], k, random_state=0)
-    return frame.taught(source, False, 1, lambda done: None)
+    frame = rs.Frame.read([(source.X, None, source.weights)], FAMILIES[name], k, random_state=0)
+    return frame.trained_on(source, False, 1, lambda done: None)
 
 
 def reader(name, source):
@@ -55,10 +55,10 @@ def known(statistics):
     if "weights" in found:
         order = np.lexsort([found["weights"], *found["targets"].T])
         rows = found["targets"][order], found["weights"][order]
-        if "codes" not in found:
+        if "cells" not in found:
             return rows
-        codes = found["codes"][:, order]  # cells may have other numbers, rows share the same ones
-        return *rows, (codes[:, :, None] == codes[:, None]).sum(axis=0)
+        cells = found["cells"][:, order]  # cells may have other numbers, rows share the same ones
+        return *rows, (cells[:, :, None] == cells[:, None]).sum(axis=0)
     return tuple(found[name] for name in ("scatter", "cross", "sums", "counts") if name in found)
 
 
@@ -157,8 +157,8 @@ def test_cells_of_other_tables_get_the_numbers_they_have_here():
     functions = total.columns(frame.functions())
     rows = np.concatenate([np.arange(70), np.arange(60, 120)])
     rows = rows[source.weights[rows] > 0]
-    expected = functions.codes(frame.rows(source.X[rows], np.float64))
-    np.testing.assert_array_equal(total.kept.arrays["codes"], expected)
+    expected = functions.cells(frame.rows(source.X[rows], np.float64))
+    np.testing.assert_array_equal(total.kept.arrays["cells"], expected)
     # The first model's functions still have the columns they had.
     assert one.n_cells < total.n_cells
     assert one.columns(functions).n_columns == one.n_cells

@@ -51,7 +51,7 @@ def test_blocks_in_any_order_equal_one_fit(name, weighted, sparse_rows):
         streamed.partial_fit(X[rows], y[rows], part(w, rows))
     assert_same(streamed, whole, X)
     if not FAMILIES[name].sparse:  # cells stand in the order in which rows brought them
-        np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(streamed.weights_, whole.weights_, rtol=1e-4, atol=1e-6)
 
 
 @given(
@@ -185,7 +185,8 @@ def test_a_frame_read_in_a_streaming_pass_equals_that_of_fit():
         for weights in (None, w):
             whole = rs.SpanRegressor(family, n_components=20, random_state=3).fit(X, y, weights)
             blocks = (
-                (X[s : s + 4097], part(weights, slice(s, s + 4097))) for s in range(0, 30_000, 4097)
+                (X[s : s + 4097], None, part(weights, slice(s, s + 4097)))
+                for s in range(0, 30_000, 4097)
             )
             frame = rs.Frame.read(blocks, family, 20, random_state=3)
             np.testing.assert_allclose(frame.centre, whole.frame_.centre, rtol=1e-9, atol=1e-12)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .families import Functions
-from .families.rows import Rows, fingerprints
+from .families.parts.rows import Rows, fingerprints
 from .frame import Frame
 from .sources import Source
 
@@ -25,24 +25,25 @@ FEW_ROWS = 256
 class Features:
     """Z[r, i] = φ_i(x̃_r) for the rows of ``source``, computed block by block in ``dtype``.
 
-    ``unseen`` asks for values from functions that have not learned from the row; ``numbers`` are
-    then the row indices in the data that functions learned from. ``step`` is how many rows make a
-    block, `block_rows` if 0.
+    ``out_of_bag`` asks for values from functions that were not trained on the row; ``indices`` are
+    then the row indices in the data that they were trained on. ``step`` is how many rows make a
+    block, `block_rows` if 0. ``kind`` are rows as an engine has them.
     """
 
     frame: Frame
     functions: Functions
     source: Source
     dtype: np.dtype
-    unseen: bool = False
+    out_of_bag: bool = False
     step: int = 0
-    numbers: NDArray[np.int64] | None = field(init=False, default=None, repr=False)
+    kind: type[Rows] = Rows
+    indices: NDArray[np.int64] | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
-        bags = self.functions.bags
-        if self.unseen and bags is not None:
-            numbers = bags.numbers(self.source.X, self.source.targets())
-            object.__setattr__(self, "numbers", numbers)
+        out_of_bag = self.functions.out_of_bag
+        if self.out_of_bag and out_of_bag is not None:
+            indices = out_of_bag.indices(self.source.X, self.source.targets())
+            object.__setattr__(self, "indices", indices)
 
     def __len__(self) -> int:
         return self.source.n_rows
@@ -59,7 +60,8 @@ class Features:
     def rows(self, rows: slice) -> Rows:
         """The standardised rows of one slice."""
         few = rows.stop - rows.start < FEW_ROWS
-        return self.frame.rows(self.source.X[rows], np.float64 if few else self.dtype)
+        dtype = np.dtype(np.float64) if few else self.dtype
+        return self.frame.rows(self.source.X[rows], dtype, self.kind)
 
     def keys(self, rows: slice) -> NDArray[np.uint64]:
         """Fingerprints of the rows of one slice: equal rows have equal ones, dense or sparse."""
@@ -67,16 +69,16 @@ class Features:
 
     def take(self, rows: NDArray) -> NDArray:
         """Any rows of Z, by their indices."""
-        return self._values(self.frame.rows(self.source.X[rows], self.dtype), rows)
+        return self._values(self.frame.rows(self.source.X[rows], self.dtype, self.kind), rows)
 
     def block(self, rows: slice) -> NDArray:
         """The rows of Z in one slice."""
         return self._values(self.rows(rows), rows)
 
     def _values(self, block: Rows, rows: slice | NDArray) -> NDArray:
-        if self.numbers is None:
-            return self.functions.evaluate(block)
-        return self.functions.unseen(block, self.numbers[rows])
+        if self.indices is None:
+            return self.functions.values(block)
+        return self.functions.out_of_bag_values(block, self.indices[rows])
 
 
 def block_rows(n_stored: int, n_features: int) -> int:

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from .checks import check_choice, check_n_components
 from .families import NAMED, Family, Functions
-from .families.bags import Training
-from .families.checks import check_choice, check_n_components
-from .families.kernel_columns import KernelColumns
-from .families.randomness import seed_from
-from .families.rows import Rows, as_rows
-from .families.sample import Reservoir, capacity
+from .families.parts.kernel_columns import KernelColumns
+from .families.parts.out_of_bag import Training
+from .families.parts.randomness import seed_from
+from .families.parts.rows import Rows, as_rows
+from .families.parts.sample import Reservoir, capacity, column_range
 from .sources import Source
 
 # Entries that are looked at together.
@@ -32,14 +32,14 @@ AT_ONCE = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """x̃ = R'((x - centre)·scale), and the law of the functions of x̃.
+    """x̃ = R'((x - centre)·scale), and the distribution of the functions of x̃.
 
     Attributes
     ----------
     centre, scale : ndarray of shape (n_features,) or None
         None stands for no centring, no scaling.
     family : Family
-        Resolved: no "median", no open range.
+        As it was written, with what was read from rows beside it (`Family.resolved`).
     n_components : int, float("inf") or None
         None as long as it is still to be chosen.
     seed : int
@@ -49,7 +49,7 @@ class Frame:
         The share of every column in the learned scales, where these were.
     ridge : float or None
         The alpha that went with them: where a search for alpha may begin.
-    grown : Functions or None
+    trained : Functions or None
         The functions themselves, where they are learned from rows.
     """
 
@@ -62,7 +62,7 @@ class Frame:
     rotation: NDArray[np.float64] | None = None
     importances: NDArray[np.float64] | None = None
     ridge: float | None = None
-    grown: Functions | None = None
+    trained: Functions | None = None
 
     @classmethod
     def read(
@@ -79,7 +79,8 @@ class Frame:
 
         Parameters
         ----------
-        blocks : iterable of X or of (X, sample_weight)
+        blocks : iterable of X, (X, y) or (X, y, sample_weight)
+            One after the other; y is not looked at. One table is one block.
         family, n_components, standardize, scales, random_state
             As for the estimators (scales as numbers).
 
@@ -105,11 +106,11 @@ class Frame:
         return replace(self, n_components=n_components)
 
     def with_seed(self, seed: int) -> Frame:
-        return replace(self, seed=seed, grown=None)
+        return replace(self, seed=seed, trained=None)
 
-    def rows(self, X, dtype) -> Rows:
-        """A block of X as the functions see it."""
-        return Rows(X, self.centre, self.scale, dtype, self.rotation)
+    def rows(self, X, dtype, kind: type[Rows] = Rows) -> Rows:
+        """A block of X as the functions see it; ``kind`` are the rows of an engine."""
+        return kind(X, self.centre, self.scale, dtype, self.rotation)
 
     def functions(self) -> Functions:
         """The drawn functions: the same ones whenever and wherever this is called."""
@@ -118,20 +119,20 @@ class Frame:
         if self.n_components == np.inf:
             none = self.rows(np.empty((0, self.n_features)), np.float64)
             return KernelColumns(self.family, self.n_features, 0, none)
-        if self.grown is not None:
-            if self.grown.n_components != self.n_components:
+        if self.trained is not None:
+            if self.trained.n_components != self.n_components:
                 raise ValueError(
-                    f"The frame holds {self.grown.n_components} functions that were learned from "
+                    f"The frame holds {self.trained.n_components} functions that were learned from "
                     f"rows; for {self.n_components} of them fit without frame=."
                 )
-            return self.grown
-        return self.family.sample(self.n_features, int(self.n_components), self.seed)
+            return self.trained
+        return self.family.drawn(self.n_features, int(self.n_components), self.seed)
 
-    def taught(
+    def trained_on(
         self, source: Source, classes: bool, workers: int, progress: Callable[[int], None]
     ) -> Frame:
         """The frame with its functions, where these learn from rows and have not yet."""
-        if not self.family.grows or self.grown is not None:
+        if not self.family.trains or self.trained is not None:
             return self
         training = Training(
             self.rows(source.X, np.float64),
@@ -141,8 +142,8 @@ class Frame:
             workers,
             progress,
         )
-        grown = self.family.grow(training, int(self.n_components), self.seed)
-        return replace(self, grown=grown)
+        trained = self.family.train(training, int(self.n_components), self.seed)
+        return replace(self, trained=trained)
 
     def n_outside(self, X) -> int:
         """How many rows of X the family clips to the range that its functions are drawn for."""
@@ -175,10 +176,12 @@ class Reading:
 
     @classmethod
     def of(cls, blocks: Iterable, wanted: int, seed: int) -> Reading:
-        """Read blocks of X, or of (X, sample_weight), and keep ``wanted`` rows at least."""
+        """Read blocks of rows and keep ``wanted`` of these at least."""
         columns, reservoir = None, None
+        if getattr(blocks, "ndim", 0) == 2:  # a table
+            blocks = [blocks]
         for block in blocks:
-            X, weights = block if isinstance(block, tuple) else (block, None)
+            X, weights = _rows_and_weights(block)
             values = as_rows(X).values
             if columns is not None and values.shape[1] != len(columns.mean):
                 raise ValueError(
@@ -188,7 +191,7 @@ class Reading:
                 weights = np.asarray(weights, dtype=np.float64)
                 if weights.shape != values.shape[:1] or not (weights >= 0).all():
                     raise ValueError(
-                        "A block (X, sample_weight) needs one weight >= 0 for every row of X."
+                        "A block (X, y, sample_weight) needs one weight >= 0 for every row of X."
                     )
             if columns is None or reservoir is None:
                 columns = _Columns.none(values.shape[1])
@@ -206,8 +209,12 @@ class Reading:
         standardize: bool,
         scales=None,
         rotation: NDArray[np.float64] | None = None,
+        like: Family | None = None,
     ) -> Frame:
-        """A frame of these rows, scaled and turned; some families know how many functions."""
+        """A frame of these rows, scaled and turned; some families know how many functions.
+
+        With the bandwidth of ``like``, the family of another frame of these rows, if given.
+        """
         if n_components is None:
             n_components = family.default_components(self.reservoir.count)
         d = len(self.columns.mean)
@@ -221,8 +228,25 @@ class Reading:
             scale = factors if scale is None else scale * factors
         sample = self.reservoir.sample(centre, scale, rotation)
         wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
-        family = family.resolve(sample, wanted, self.seed)
+        family = family.resolve(sample, wanted, self.seed, like)
         return Frame(centre, scale, family, d, n_components, self.seed, rotation)
+
+
+def _rows_and_weights(block) -> tuple[Any, Any]:
+    """X and sample weights of a block: X, (X, y) or (X, y, sample_weight)."""
+    if not isinstance(block, tuple):
+        return block, None
+    if not 1 <= len(block) <= 3:
+        raise ValueError(
+            f"A block is X, (X, y) or (X, y, sample_weight); got a tuple of {len(block)}."
+        )
+    return block[0], block[2] if len(block) == 3 else None
+
+
+def n_constant(X) -> int:
+    """How many columns have one value only."""
+    lower, upper = column_range(X)
+    return int((lower == upper).sum())
 
 
 def as_family(family: Family | str) -> Family:
@@ -235,10 +259,10 @@ def as_family(family: Family | str) -> Family:
 
 def check_learned(frame: Frame, n_targets: int) -> None:
     """Refuse functions that have learned to predict another number of targets."""
-    if frame.grown is None:
+    if frame.trained is None:
         return
-    bags = frame.grown.bags
-    learned = frame.grown.n_targets if bags is None else bags.n_targets
+    out_of_bag = frame.trained.out_of_bag
+    learned = frame.trained.n_targets if out_of_bag is None else out_of_bag.n_targets
     if learned and learned != n_targets:
         raise ValueError(
             f"The functions of this frame have learned {learned} target column(s), y has "
@@ -316,7 +340,8 @@ def _same(a, b) -> bool:
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
     if isinstance(a, Family):
-        return _same(a.get_params(deep=False), b.get_params(deep=False))
+        params = (one.get_params(deep=False) for one in (a, b))
+        return _same(*params) and _same(*(vars(one).get("_resolved") for one in (a, b)))
     if isinstance(a, MethodType):
         return a.__func__ is b.__func__ and _same(a.__self__, b.__self__)
     if isinstance(a, dict):

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from .checks import check_choice
+
 Array = NDArray[np.float64]
 
 # e^500 is still a number, and its square is what a line search turns back from.
@@ -327,3 +329,16 @@ NAMED: dict[str, type[Loss]] = {
 def _check_positive(name: str, value: float, zero: bool = False) -> None:
     if not np.isfinite(value) or value < 0 or (value == 0 and not zero):
         raise ValueError(f"{name} must be {'>= 0' if zero else 'positive'}, got {value!r}.")
+
+
+def named(loss: str | Loss, classes: bool) -> Loss:
+    """The loss of a name, or the loss itself, if it judges this kind of targets."""
+    fact, example = ("for_classes", "Hinge()") if classes else ("for_numbers", "Huber(delta=1.0)")
+    if not isinstance(loss, Loss):
+        known = [name for name, kind in NAMED.items() if getattr(kind, fact)]
+        check_choice("loss", loss, known, f" or a loss such as rs.losses.{example}")
+        return NAMED[loss]()
+    if not getattr(loss, fact):
+        kinds = ("numbers", "regressor") if classes else ("classes", "classifier")
+        raise ValueError(f"The {loss.name} loss judges {kinds[0]}: use it with a {kinds[1]}.")
+    return loss

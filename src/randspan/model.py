@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .calibration import Calibration
 from .engines import Engine
 from .families import Functions
-from .families.layout import Layout
+from .families.parts.layout import Layout
 from .features import Features
 from .frame import Frame
 from .planning import plan
@@ -47,7 +47,7 @@ class Model:
     frame : Frame
         What was read from data before the draw.
     functions : Functions
-        The drawn functions, with the cells or rows that the statistics have seen.
+        The drawn functions, with the cells or rows that the statistics hold.
     statistics : Statistics or None
         What rows can be added to and removed from; None after a fit in passes.
     solution : Solution or None
@@ -80,6 +80,11 @@ class Model:
     def __getstate__(self) -> dict:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @property
+    def empty(self) -> bool:
+        """Whether all rows were forgotten."""
+        return self.statistics is not None and self.statistics.weight <= 0
+
     # -- rows come and go ----------------------------------------------------------------------
 
     def added(self, source: Source, task: Task, largest: Array, engine: Engine) -> Model:
@@ -96,6 +101,14 @@ class Model:
     def removed(self, source: Source, task: Task, engine: Engine) -> Model:
         """The model that has never seen these rows."""
         held = self._streaming("forget", task)
+        out_of_bag = self.functions.out_of_bag
+        if out_of_bag is not None and self.all_known:
+            unknown = int((out_of_bag.indices(source.X, source.targets()) < 0).sum())
+            if unknown:
+                raise ValueError(
+                    f"{unknown} of {source.n_rows} rows cannot have been in the model: they are "
+                    "not among those that its functions were trained on."
+                )
         if task.solver == "auto" and not isinstance(self.frame.family.default_alpha, str):
             held = held.summed()  # a stream without a ridge holds a factor
         return self._holding(held.minus(self._read(held, source, engine)), task=task)
@@ -114,6 +127,17 @@ class Model:
             n_outside=self.n_outside + other.n_outside,
             all_known=False,
         )
+
+    def going_on_from(self, fitted: Model, task: Task) -> Model | None:
+        """The stream that begins with the rows of a fit, where its statistics can go on."""
+        held, wanted = fitted.statistics, self.statistics
+        assert wanted is not None
+        if held is not None and held.name != wanted.name:
+            held = held.summed()
+        if held is None or held.name != wanted.name:
+            return None
+        known = {"largest": fitted.largest, "n_outside": fitted.n_outside}
+        return self._holding(held, task=task, **known)
 
     def _streaming(self, method: str, task: Task) -> Statistics:
         """Statistics that any number of rows can be added to."""
@@ -155,7 +179,9 @@ class Model:
     def _solved_for(self, engine: Engine) -> Model:
         held = self.statistics
         assert held is not None
-        made = plan(self._shape(held), self.task, engine.machine(self.task.memory), held=held.name)
+        made = plan(
+            self._shape(held), self.task, engine.machine(self.task.memory_limit), held=held.name
+        )
         while True:
             if held.settled:  # features have gone into sums in the precision they were read in
                 made = replace(made, dtype=self.plan.dtype)
@@ -179,13 +205,13 @@ class Model:
         held = KINDS[made.statistics].read(self._blocks(source), engine)
         model = replace(self, statistics=held, functions=held.columns(self.functions))
         if held.n_cells:  # how many there are is known only now
-            machine = engine.machine(self.task.memory)
+            machine = engine.machine(self.task.memory_limit)
             made = plan(model._shape(held), self.task, machine, held=held.name)
         return replace(model, plan=made)
 
     def with_weights(self, source: Source | None, engine: Engine) -> Model:
         """The weights that the plan leads to; ``source`` are the rows where no statistics are."""
-        if self.statistics is not None and self.statistics.weight <= 0:
+        if self.empty:
             raise ValueError(NO_ROWS)
         method, terms = METHODS[self.plan.method, self.plan.statistics], self._terms(engine)
         given = self._given(method.takes, source, engine)
@@ -207,20 +233,20 @@ class Model:
         made, held, centred = self.plan, self.statistics, self.task.intercept
         if takes == OPERATOR and held is None:
             assert source is not None
-            return engine.rows(self._blocks(source), centred, made.cached)
+            return engine.operator(self._blocks(source), centred, made.cached)
         assert held is not None
         if takes == OPERATOR:
             rows = cast(Cells, held)
-            return engine.cells(rows, self.frame, self.functions, made, centred)
+            return engine.cell_operator(rows, self.frame, self.functions, made, centred)
         return held.products(self.frame, self.functions) if takes == PRODUCTS else held
 
-    def features(self, source: Source, unseen: bool = False) -> Features:
-        """The features of rows; ``unseen``, from functions that have not seen the row."""
-        return Features(self.frame, self.functions, source, self.plan.dtype, unseen)
+    def features(self, source: Source, out_of_bag: bool = False) -> Features:
+        """The features of rows; ``out_of_bag``, out-of-bag values where functions were trained."""
+        return Features(self.frame, self.functions, source, self.plan.dtype, out_of_bag)
 
     def _blocks(self, source: Source) -> Features:
         """The features of rows as a fit reads them."""
-        return replace(self.features(source, self.plan.unseen), step=self.plan.block)
+        return replace(self.features(source, self.plan.out_of_bag), step=self.plan.block)
 
     @property
     def found(self) -> Solution:
@@ -285,7 +311,7 @@ def _planned(
     """A model that has read nothing yet."""
     functions = frame.functions()
     shape = shape_of(functions.layout, source)
-    made = plan(shape, task, engine.machine(task.memory), streaming=streaming)
+    made = plan(shape, task, engine.machine(task.memory_limit), streaming=streaming)
     return Model(frame, functions, None, None, made, task, largest)
 
 

@@ -19,7 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .families.layout import Layout
+from .families import Family
+from .families.parts.layout import Layout
 from .solvers import METHODS, Method, Plan, Task
 from .solvers.iterative import FEW_FUNCTIONS, FEW_PRODUCTS
 from .solvers.newton import MODERATE
@@ -74,11 +75,16 @@ def plan(
     refuse(task, shape.layout)
     smallest = replace(shape, block=LEAST_BLOCK)
     kind = held or _kind(smallest, task, machine, streaming)
+    if task.alpha == "heldout" and kind in ("moments", "factor"):
+        raise ValueError(
+            "alpha='heldout' needs all rows at once, and sums of them are all that a stream keeps: "
+            "leave alpha='auto', or use fit."
+        )
     makers = {
         "": _in_passes,
         "moments": _from_moments,
         "factor": _from_factor,
-        "pairs": _from_pairs,
+        "out_of_bag": _from_out_of_bag,
         "cells": _from_cells,
         "kernel rows": _from_kernel_rows,
     }
@@ -95,6 +101,17 @@ def plan(
     return made
 
 
+def shape_before(
+    family: Family, k: float, n_rows: int, present: int, n_features: int, n_targets: int
+) -> Shape:
+    """The shape of a fit whose functions are not drawn yet."""
+    if k == np.inf:
+        return Shape(n_rows, present, n_features, n_targets, Layout(np.inf, 0))
+    layout = family.layout(n_features, int(k), n_targets)
+    stored = family.stored_bytes(n_rows, n_features, int(k))
+    return Shape(n_rows, present, n_features, n_targets, layout, stored=stored)
+
+
 def _halved(rows: int) -> Iterator[int]:
     """The usual number of rows in a block, then smaller ones where memory is short."""
     yield 0
@@ -108,8 +125,8 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     layout = shape.layout
     if layout.n_components == np.inf:
         return "kernel rows"
-    if by_pairs(layout, task):
-        return "pairs"
+    if by_out_of_bag(layout, task):
+        return "out_of_bag"
     if layout.groups:
         return "cells"
     if streaming:
@@ -121,6 +138,8 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     if not task.loss.squared:
         return ""
     k = layout.n_columns
+    if task.alpha == "heldout":
+        return ""
     if task.bound is not None:
         fits = METHODS["box", "moments"].cost(shape, task, machine).nbytes <= machine.granted
         return "moments" if k <= MODERATE and fits else ""
@@ -130,16 +149,21 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     return "" if _too_dear(shape, task, machine) else "factor" if few else "moments"
 
 
-def by_pairs(layout: Layout, task: Task) -> bool:
-    """Whether predictors that learned from targets are weighed by moments of pairs of them."""
+def by_out_of_bag(layout: Layout, task: Task) -> bool:
+    """Whether predictors that learned from targets are weighed by out-of-bag moments."""
     if task.solver == "out_of_bag":
         return True
     predictors = layout.out_of_bag and layout.n_targets > 0
-    return predictors and task.plain and task.solver == "auto" and task.searches
+    found = task.alpha in ("auto", "out_of_bag")
+    return predictors and task.plain and task.solver == "auto" and found
 
 
 def _too_dear(shape: Shape, task: Task, machine: Machine) -> str:
     """Why the squared loss is solved in passes, or nothing."""
+    if task.alpha == "gcv":
+        return ""
+    if task.alpha == "heldout":
+        return "alpha by rows held out"
     k, few = shape.layout.n_columns, shape.n_rows < shape.layout.n_columns
     name = "dual" if few else "eigen" if task.searches else "cholesky"
     cost = METHODS[name, "factor" if few else "moments"].cost(shape, task, machine)
@@ -155,7 +179,7 @@ def _precision(task: Task, layout: Layout) -> np.dtype:
     return FLOAT64 if task.alpha == 0 or layout.n_targets > 0 else task.dtype
 
 
-def _unseen(task: Task, layout: Layout) -> bool:
+def _out_of_bag_wanted(task: Task, layout: Layout) -> bool:
     """Whether a fit looks at values from functions that have not learned from the row."""
     return layout.out_of_bag and (task.searches or task.solver == "out_of_bag")
 
@@ -173,12 +197,14 @@ def _from_moments(shape: Shape, task: Task, machine: Machine) -> Plan:
         method = "eigen"
         reason = "alpha by cross-validation from the eigenvectors of the moments"
         reason = reason if task.searches else "asked for"
+    if task.solver not in ("auto", method) and (task.solver, "moments") in METHODS:
+        method, reason = task.solver, "asked for"
     made = Plan(
         "moments",
         method,
         _precision(task, shape.layout),
         reason,
-        unseen=_unseen(task, shape.layout),
+        out_of_bag=_out_of_bag_wanted(task, shape.layout),
         nbytes=METHODS[method, "moments"].cost(shape, task, machine).nbytes,
     )
     return _with_least_ridge(made, task)
@@ -209,7 +235,7 @@ def _from_factor(shape: Shape, task: Task, machine: Machine) -> Plan:
         "qr",
         FLOAT64,
         "orthogonal factor of the rows",
-        unseen=_unseen(task, shape.layout),
+        out_of_bag=_out_of_bag_wanted(task, shape.layout),
         nbytes=nbytes,
     )
     if task.solver == "dual":
@@ -234,10 +260,10 @@ def _with_least_ridge(made: Plan, task: Task) -> Plan:
     return replace(made, fallback=replace(made, reason=reason, smallest_ridge=True))
 
 
-def _from_pairs(shape: Shape, task: Task, machine: Machine) -> Plan:
-    nbytes = METHODS["out_of_bag", "pairs"].cost(shape, task, machine).nbytes
-    reason = "functions that learned from targets: errors on rows they have not seen"
-    return Plan("pairs", "out_of_bag", FLOAT64, reason, nbytes=nbytes)
+def _from_out_of_bag(shape: Shape, task: Task, machine: Machine) -> Plan:
+    nbytes = METHODS["out_of_bag", "out_of_bag"].cost(shape, task, machine).nbytes
+    reason = "functions that learned from targets: out-of-bag errors"
+    return Plan("out_of_bag", "out_of_bag", FLOAT64, reason, nbytes=nbytes)
 
 
 def _from_kernel_rows(shape: Shape, task: Task, machine: Machine) -> Plan:
@@ -250,9 +276,10 @@ def _from_cells(shape: Shape, task: Task, machine: Machine) -> Plan:
     layout, n = shape.layout, shape.present
     squares = METHODS["dual", "cells"].cost(replace(shape, n_rows=n), task, machine).nbytes
     few = n <= FEW_ROWS_OF_CELLS and squares <= machine.granted and task.solver == "auto"
+    few &= task.alpha != "heldout"
     # Formulas of cross-validation take cells for independent of the targets.
     formula = not (layout.out_of_bag and (task.searches or task.heldout))
-    if task.plain and ((few and formula) or task.solver == "dual"):
+    if task.plain and ((few and formula) or task.solver == "dual" or task.alpha == "gcv"):
         reason = "few rows: the matrix of their inner products"
         return Plan("cells", "dual", FLOAT64, reason, nbytes=squares)
     method = task.solver
@@ -275,7 +302,7 @@ def _from_cells(shape: Shape, task: Task, machine: Machine) -> Plan:
         statistics="cells",
         method=method,
         nbytes=nbytes + beside.nbytes,
-        unseen=_unseen(task, layout),
+        out_of_bag=_out_of_bag_wanted(task, layout),
     )
 
 
@@ -296,7 +323,7 @@ def _in_passes(shape: Shape, task: Task, machine: Machine) -> Plan:
             why = f"{why}; k × k matrices would need {squares / 1e9:.3g} GB"
             method = METHODS["lbfgs", ""]
     made = _sketched(method, why, dtype, shape, task, machine)
-    return replace(made, unseen=_unseen(task, layout))
+    return replace(made, out_of_bag=_out_of_bag_wanted(task, layout))
 
 
 def _iterative(task: Task, n: int, k: int, c: int) -> tuple[str, str]:

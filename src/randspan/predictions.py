@@ -9,28 +9,46 @@ from numpy.typing import NDArray
 
 from .calibration import Calibration
 from .engines import Engine
-from .families.randomness import raw_bits
+from .families import Family
+from .families.parts.randomness import raw_bits
 from .model import Array, Model
-from .solvers import METHODS, LeastSquares
+from .solvers import METHODS, LeastSquares, Solution
+from .solvers.validation import Validation
 from .sources import Source
 
 # Rows whose leave-one-out scores probabilities are fitted to, and how many there must be.
 CALIBRATION_ROWS, FEWEST_ROWS = 2000, 10
 
 
-def scores(model: Model, source: Source, engine: Engine, unseen: bool = False) -> Array:
-    """f(x) for every row and target; ``unseen``, from functions that have not seen the row."""
-    solution = model.found
+def scores(model: Model, source: Source, engine: Engine, out_of_bag: bool = False) -> Array:
+    """f(x) for every row and target; ``out_of_bag``, from functions not trained on the row."""
+    return engine.map(model.features(source, out_of_bag), lambda Z, rows: _scores(model, Z))
+
+
+def with_leverages(
+    model: Model, source: Source, engine: Engine, solution: LeastSquares
+) -> tuple[Array, Array]:
+    """f(x), and the leverage z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω of every row, from one pass over them.
+
+    The second term is for the intercept.
+    """
+    features = model.features(source)
 
     def of(Z: NDArray, rows: slice) -> Array:
-        return Z.astype(np.float64, copy=False) @ solution.coef + solution.intercept
+        squares = model.functions.squares(features.rows(rows))
+        return np.column_stack([_scores(model, Z), solution.leverages(Z, squares)])
 
-    return engine.map(model.features(source, unseen), of)
+    found = engine.map(features, of)
+    return found[:, :-1], found[:, -1] + (1 / solution.weight if model.task.intercept else 0)
 
 
-def least_squares(model: Model, wanted: str) -> LeastSquares:
+def _scores(model: Model, Z: NDArray) -> Array:
+    return Z.astype(np.float64, copy=False) @ model.found.coef + model.found.intercept
+
+
+def least_squares(model: Model, solution: Solution, wanted: str) -> LeastSquares:
     """The solution, where it is one that knows degrees of freedom and leverages."""
-    family, solution = model.frame.family, model.found
+    family = model.frame.family
     if family.uses_target:
         raise ValueError(
             f"{wanted} would take functions for independent of the targets, from which those of "
@@ -46,34 +64,38 @@ def least_squares(model: Model, wanted: str) -> LeastSquares:
     return solution.least_squares
 
 
-def leverages(model: Model, source: Source, solution: LeastSquares, engine: Engine) -> Array:
-    """z̃'(Z̃'Z̃ + μI)⁻¹z̃ + 1/Σω for every row, the second term for the intercept."""
-    features = model.features(source)
-
-    def of(Z: NDArray, rows: slice) -> Array:
-        return solution.leverages(Z, model.functions.squares(features.rows(rows)))
-
-    return engine.map(features, of) + (1 / solution.weight if model.task.intercept else 0)
+def validation(family: Family, solution: Solution) -> Validation:
+    """The error on new rows, as far as a fit knows it."""
+    if family.uses_target and solution.least_squares is not None:
+        return Validation(
+            None,
+            reason="generalised cross-validation takes functions for independent of the targets, "
+            f"from which those of {family!r} have learned: alpha='auto' uses out-of-bag rows",
+        )
+    return solution.validation
 
 
 def left_out(model: Model, source: Source, engine: Engine) -> Array:
     """Scores of the models fitted without one row each: y - e/(1 - h)."""
     functions = model.functions
     if model.frame.family.uses_target:
-        if functions.bags is None or functions.coded_parts:
+        if functions.out_of_bag is None or functions.cell_parts:
             raise ValueError(
-                "leave_one_out asks functions that have not seen a row, and here all have, or "
-                "their leaves have weights that did: use bootstrap < 1 and output='value'."
+                "leave_one_out needs out-of-bag predictions, and here every function was trained "
+                "on every row, or leaves have weights that were: use bootstrap < 1 and "
+                "output='value'."
             )
         return _out_of_bag(model, source, engine)
-    solution = least_squares(model, "leave_one_out")
+    solution = least_squares(model, model.found, "leave_one_out")
     sharper = METHODS[model.plan.method, model.plan.statistics].sharper
     if sharper:
         # 1 - h is a small difference: worth the singular vectors of the rows themselves.
         made = replace(model.plan, method=sharper, smallest_ridge=False)
         again = replace(model, plan=made, task=replace(model.task, alpha=solution.alpha))
-        solution = least_squares(again.with_weights(None, engine), "leave_one_out")
-    left = 1 - source.each * leverages(model, source, solution, engine)
+        again = again.with_weights(None, engine)
+        solution = least_squares(again, again.found, "leave_one_out")
+    found, leverages = with_leverages(model, source, engine, solution)
+    left = 1 - source.each * leverages
     if (left < 1e-10).any():
         row = int(np.argmin(left))
         raise ValueError(
@@ -81,28 +103,28 @@ def left_out(model: Model, source: Source, engine: Engine) -> Array:
             "defined by the fit alone: use alpha > 0 or fewer functions."
         )
     Y = source.targets()
-    return Y - (Y - scores(model, source, engine)) / left[:, None]
+    return Y - (Y - found) / left[:, None]
 
 
 def _out_of_bag(model: Model, source: Source, engine: Engine) -> Array:
     """Out-of-bag predictions of training rows."""
-    numbers = model.features(source, unseen=True).numbers
-    unknown = 0 if numbers is None else int((numbers < 0).sum())
+    indices = model.features(source, out_of_bag=True).indices
+    unknown = 0 if indices is None else int((indices < 0).sum())
     if unknown and model.all_known:
         raise ValueError(
             f"{unknown} of {source.n_rows} rows are not among those that functions have learned "
             "from: hand in rows and targets as they were handed to fit, to the last bit."
         )
-    return scores(model, source, engine, unseen=True)
+    return scores(model, source, engine, out_of_bag=True)
 
 
 def calibrated(model: Model, source: Source, engine: Engine) -> Model:
     """The model with the numbers of its probabilities, from scores of rows held out."""
     solution, functions = model.found, model.functions
     without = replace(model, solution=replace(solution, heldout=None))
-    if model.frame.family.uses_target and functions.bags is None:
+    if model.frame.family.uses_target and functions.out_of_bag is None:
         return without  # every function was trained on every row
-    if solution.heldout is None or (functions.bags is not None and not functions.coded_parts):
+    if solution.heldout is None or (functions.out_of_bag is not None and not functions.cell_parts):
         bits = raw_bits(model.frame.seed, "calibration", source.n_rows)
         rows = np.sort(np.argsort(bits)[:CALIBRATION_ROWS])
         found = _scores_without(model, source.some(rows), engine)
@@ -124,15 +146,16 @@ def _scores_without(model: Model, source: Source, engine: Engine) -> Array:
     """Scores of rows without themselves, nan where a model passes through a row.
 
     At most one unit of weight is left out, so that a row of weight two is two rows. Functions that
-    learned from targets are asked about rows they have not seen.
+    learned from targets have out-of-bag predictions.
     """
-    if model.functions.bags is not None:
-        return scores(model, source, engine, unseen=True)
-    found, solution = scores(model, source, engine), model.found.least_squares
+    if model.functions.out_of_bag is not None:
+        return scores(model, source, engine, out_of_bag=True)
+    solution = model.found.least_squares
     if solution is None:  # in a box there is no formula
-        return found
+        return scores(model, source, engine)
+    found, leverages = with_leverages(model, source, engine, solution)
     units = np.ones(source.n_rows) if source.units is None else source.units
-    left = 1 - np.minimum(source.each, units) * leverages(model, source, solution, engine)
+    left = 1 - np.minimum(source.each, units) * leverages
     left = np.where(left < 1e-6, np.nan, left)
     Y = source.targets()
     return Y - (Y - found) / left[:, None]

@@ -19,15 +19,19 @@ from .progress import Progress
 
 
 class Engine(base.Engine, Protocol):
-    """`reduce` and `encode` for statistics, and what else a fit and a prediction need."""
+    """`reduce` and `cells` for statistics, and what else a fit and a prediction need.
+
+    An engine may have rows of its own (`Features.kind`): these answer what functions ask of a block
+    (products, cosines, signs, norms, hashes).
+    """
 
     def map(self, features: Features, function: Callable[[NDArray, slice], NDArray]) -> NDArray:
         """``function(Z, rows)`` of every block, one below the other."""
 
-    def rows(self, features: Features, centred: bool, cached: bool) -> OperatorRows:
+    def operator(self, features: Features, centred: bool, cached: bool) -> OperatorRows:
         """Rows as an operator; features are kept where ``cached``, else computed in every pass."""
 
-    def cells(
+    def cell_operator(
         self, held: Cells, frame: Frame, functions: Functions, plan: Plan, centred: bool
     ) -> OperatorRows:
         """Rows that are kept as cells as an operator."""
@@ -35,7 +39,7 @@ class Engine(base.Engine, Protocol):
     def blas(self, size: int, alone: bool = False) -> AbstractContextManager[None]:
         """BLAS threads as matrices of ``size`` columns want them; one, where ``alone``."""
 
-    def machine(self, memory: int | str | None) -> Machine:
+    def machine(self, memory_limit: int | str | None) -> Machine:
         """What a fit may use, memory as it was asked for."""
 
     def progress(self, total: int, label: str) -> Progress:

@@ -1,9 +1,9 @@
-"""Indicators of cells as an operator: a code for every row and grid, gathered and added up.
+"""Indicators of cells as an operator: a cell for every row and grid, gathered and added up.
 
 Threads share the rows when weights are gathered, each going through one grid after the other, so
-that the weights of a grid are in the cache while its codes stream by; and they share the grids when
-values are added up, each grid having cells of its own. So no two threads ever write to the same
-place, and no sum depends on how many there are.
+that the weights of a grid are in the cache while the cells of rows stream by; and they share the
+grids when values are added up, each grid having cells of its own. So no two threads ever write to
+the same place, and no sum depends on how many there are.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..families.cells import CellFunctions, indicators
+from ..families.parts.cells import CellFunctions, indicators
 from ..features import Features
 from ..solvers.problem import Point
 from ..statistics.cells import Cells
 from .operator import Array, Judge, Operator
 from .threads import Progress, blas_threads, n_threads, threads
 
-# Fewer codes than this are looked through in less time than threads take to start.
-FEW_CODES = 2**19
+# Fewer rows × grids than this are looked through in less time than threads take to start.
+FEW_CELLS = 2**19
 # Grids whose keys are computed together.
 GRIDS = 8
 
 
-def encode(
+def numbered(
     features: Features, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[list[CellFunctions], NDArray[np.int32]]:
-    """Codes of all rows, one line for every group, and functions with the cells that were new."""
-    coded, blocks = features.functions.coded_parts, features.blocks()
-    codes = np.empty((sum(part.n_components for part in coded), len(features)), dtype=np.int32)
-    tables = [part.own_tables() for part in coded]
+    """Cells of all rows, one line for every group, and functions with those that were new."""
+    parts, blocks = features.functions.cell_parts, features.blocks()
+    cells = np.empty((sum(part.n_components for part in parts), len(features)), dtype=np.int32)
+    tables = [part.own_tables() for part in parts]
     work, line = [], 0
-    for part, own in zip(coded, tables, strict=True):
+    for part, table in zip(parts, tables, strict=True):
         for first in range(0, part.n_components, GRIDS):
             grids = slice(first, min(first + GRIDS, part.n_components))
-            work.append((part, own, grids, line + first))
+            work.append((part, table, grids, line + first))
         line += part.n_components
 
     def run(job: tuple) -> None:
-        part, own, grids, line = job
+        part, table, grids, line = job
         for rows in blocks:
             keys = part.keys(features.rows(rows), grids)
             for i, g in enumerate(range(grids.start, grids.stop)):
-                own[g].enter(keys[i], codes[line + i, rows])
+                table[g].enter(keys[i], cells[line + i, rows])
         if progress is not None:
-            progress(len(features) * (grids.stop - grids.start) // len(codes))
+            progress(len(features) * (grids.stop - grids.start) // len(cells))
 
     with threads(min(n_threads(n_jobs), len(work)), n_jobs, 1) as pool:
         pool(run, work)
-    return [part.with_tables(own) for part, own in zip(coded, tables, strict=True)], codes
+    return [part.with_tables(one) for part, one in zip(parts, tables, strict=True)], cells
 
 
 def operator(
@@ -62,15 +62,15 @@ def operator(
 ) -> CellOperator:
     """The rows that a model keeps, as an operator; dense columns come first."""
     arrays, seen = rows.kept.arrays, None
-    bags = next((part.bags for part in rows.parts if part.bags is not None), None)
-    if bags is not None:
-        numbers = bags.located(arrays["keys"])
-        seen = [
-            (k := part.n_components, None if part.bags is None else part.bags.seen(numbers, k).T)
-            for part in rows.parts
-        ]
-    codes, each = arrays["codes"], arrays["weights"]
-    return CellOperator(codes, rows.counts, each, centred, dense, n_jobs, seen)
+    out_of_bag = next((part.out_of_bag for part in rows.parts if part.out_of_bag is not None), None)
+    if out_of_bag is not None:
+        indices = out_of_bag.located(arrays["keys"])
+        seen = []
+        for part in rows.parts:
+            bags, k = part.out_of_bag, part.n_components
+            seen.append((k, None if bags is None else bags.seen(indices, k).T))
+    cells, each = arrays["cells"], arrays["weights"]
+    return CellOperator(cells, rows.counts, each, centred, dense, n_jobs, seen)
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ class CellOperator:
     which of them have learned from which rows (None for a part that has learned nothing).
     """
 
-    coded = True
+    of_cells = True
 
     def __init__(
         self,
-        codes: NDArray[np.int32],
+        cells: NDArray[np.int32],
         counts: NDArray[np.int64],
         weights: Array,
         centred: bool,
@@ -113,7 +113,7 @@ class CellOperator:
         seen: list[tuple[int, NDArray[np.bool_] | None]] | None = None,
     ):
         self.seen = seen
-        self.codes, self.counts, self.weights = codes, counts, weights
+        self.cells, self.counts, self.weights = cells, counts, weights
         self.dense_part, self.n_jobs = dense, n_jobs
         self.n_dense = 0 if dense is None else dense.shape[1]
         self.offsets = np.cumsum(counts) - counts
@@ -147,8 +147,8 @@ class CellOperator:
         n, c = self.shape[0], W.shape[1]
         out = np.empty(W.shape) if out is None else out
         scores, judged = np.empty((n, c)), np.empty((n, c))
-        cells = W[self.n_dense :]
-        self._gather(cells, scores, -(self.mean[self.n_dense :] @ cells))
+        own = W[self.n_dense :]
+        self._gather(own, scores, -(self.mean[self.n_dense :] @ own))
 
         def run(rows: slice) -> None:
             judged[rows] = judge(scores[rows], rows)
@@ -169,13 +169,13 @@ class CellOperator:
     def scores(self, W: Array) -> Array:
         """Z̃W."""
         scores = np.empty((self.shape[0], W.shape[1]))
-        cells = W[self.n_dense :]
-        self._gather(cells, scores, -(self.mean[self.n_dense :] @ cells))
+        own = W[self.n_dense :]
+        self._gather(own, scores, -(self.mean[self.n_dense :] @ own))
         if self.dense_part is not None:
             scores += self.dense_part.scores(W[: self.n_dense])
         return scores
 
-    def unseen_scores(self, point: Point, rows: NDArray) -> Array:
+    def out_of_bag_scores(self, point: Point, rows: NDArray) -> Array:
         """Scores of some rows from the cells that have not learned from them.
 
         They stand for all groups of their part: their sum is scaled up. Rows that all groups know
@@ -183,16 +183,16 @@ class CellOperator:
         """
         if self.seen is None:
             return point.scores[rows]
-        codes = self.codes[:, rows] + self.offsets[:, None]
-        cells = point.coef[self.n_dense :]
-        at_rest = np.add.reduceat(self.mean[self.n_dense :, None] * cells, self.offsets)
+        cells = self.cells[:, rows] + self.offsets[:, None]
+        own = point.coef[self.n_dense :]
+        at_rest = np.add.reduceat(self.mean[self.n_dense :, None] * own, self.offsets)
         total = np.tile(point.intercept, (len(rows), 1))
         first = 0
         for size, seen in self.seen:
             away = np.zeros_like(total)
             known = np.zeros((size, len(rows)), dtype=bool) if seen is None else seen[:, rows]
-            for g, own in enumerate(known, first):
-                away += np.where(own[:, None], 0.0, cells[codes[g]] - at_rest[g])
+            for g, known_here in enumerate(known, first):
+                away += np.where(known_here[:, None], 0.0, own[cells[g]] - at_rest[g])
             total += away * (size / np.maximum((~known).sum(axis=0), 1))[:, None]
             first += size
         if self.dense_part is not None:
@@ -217,8 +217,8 @@ class CellOperator:
         return self.gram(self.weights)[0]
 
     def rows(self, rows: NDArray) -> SparseRows:
-        """Some rows of Z̃, by their numbers."""
-        Z = indicators(self.codes[:, rows], self.counts, np.float64)
+        """Some rows of Z̃, by their indices."""
+        Z = indicators(self.cells[:, rows], self.counts, np.float64)
         if self.dense_part is not None:
             above = self.dense_part.dense_rows(rows).astype(np.float64)
             above += self.mean[: self.n_dense]
@@ -235,7 +235,7 @@ class CellOperator:
 
     def _gather(self, W: Array, out: Array, start: Array) -> None:
         """out[r] = start + Σ_g W[code of r in g]."""
-        from . import loops
+        from . import sums
 
         W = np.ascontiguousarray(W)
 
@@ -243,29 +243,29 @@ class CellOperator:
             part = out[rows]
             part[:] = start
             if W.shape[1] == 1:
-                loops.gather_one(self.codes[:, rows], self.offsets, W[:, 0], part[:, 0])
+                sums.gather_one(self.cells[:, rows], self.offsets, W[:, 0], part[:, 0])
             else:
-                loops.gather(self.codes[:, rows], self.offsets, W, part)
+                sums.gather(self.cells[:, rows], self.offsets, W, part)
 
         self._by_rows(run)
 
     def _add_up(self, values: Array, out: Array, mean: Array | None = None) -> None:
         """out = Σ of values over the rows of every cell, less the mean times Σ over all rows."""
-        from . import loops
+        from . import sums
 
         values = np.ascontiguousarray(values)
         total = values.sum(axis=0)
 
         def run(g: int) -> None:
-            cells = slice(self.offsets[g], self.offsets[g] + self.counts[g])
-            part = out[cells]
-            part[:] = 0 if mean is None else mean[cells, None] * -total
+            here = slice(self.offsets[g], self.offsets[g] + self.counts[g])
+            part = out[here]
+            part[:] = 0 if mean is None else mean[here, None] * -total
             if values.shape[1] == 1:
-                loops.add_up_one(self.codes[g], values[:, 0], part[:, 0])
+                sums.add_up_one(self.cells[g], values[:, 0], part[:, 0])
             else:
-                loops.add_up(self.codes[g], values, part)
+                sums.add_up(self.cells[g], values, part)
 
-        self._share(run, list(range(len(self.codes))))
+        self._share(run, list(range(len(self.cells))))
 
     def _by_rows(self, run) -> None:
         n = self.shape[0]
@@ -273,7 +273,7 @@ class CellOperator:
         self._share(run, [slice(s, min(s + step, n)) for s in range(0, n, step)])
 
     def _share(self, run, items: list) -> None:
-        if self.codes.size < FEW_CODES:
+        if self.cells.size < FEW_CELLS:
             for item in items:
                 run(item)
             return

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..families import Functions
-from ..families.cells import CellFunctions
+from ..families.parts.cells import CellFunctions
 from ..features import Features
 from ..frame import Frame
 from ..solvers.in_passes import OperatorRows
@@ -104,17 +104,17 @@ class CPU:
             return sparse.vstack(parts, format="csr")
         return np.concatenate(parts)
 
-    def encode(self, features: Features) -> tuple[list[CellFunctions], NDArray[np.int32]]:
-        """Codes of all rows, a line for every group, and cells with those that were new."""
-        return cells.encode(features, self.n_jobs, self.progress(len(features), "cells"))
+    def cells(self, features: Features) -> tuple[list[CellFunctions], NDArray[np.int32]]:
+        """Functions with all cells that rows are in, and the cell of every row in every group."""
+        return cells.numbered(features, self.n_jobs, self.progress(len(features), "cells"))
 
-    def rows(self, features: Features, centred: bool, cached: bool) -> OperatorRows:
+    def operator(self, features: Features, centred: bool, cached: bool) -> OperatorRows:
         """Rows as an operator; features are kept where ``cached``, else computed in every pass."""
         source = features.source
         operator = self._operator(features, source.each, centred, cached)
         return OperatorRows(operator, source.targets(), source.each)
 
-    def cells(
+    def cell_operator(
         self, held: Cells, frame: Frame, functions: Functions, plan: Plan, centred: bool
     ) -> OperatorRows:
         """Rows that are kept as cells as an operator."""
@@ -122,8 +122,8 @@ class CPU:
         targets, each = arrays["targets"], arrays["weights"]
         if functions.dense_part is not None:
             source = of_arrays(arrays["inputs"], targets, each)
-            part, unseen = functions.dense_part, plan.unseen
-            features = Features(frame, part, source, plan.dtype, unseen, plan.block)
+            part, out_of_bag = functions.dense_part, plan.out_of_bag
+            features = Features(frame, part, source, plan.dtype, out_of_bag, plan.block)
             dense = self._operator(features, each, centred, plan.cached)
         operator = cells.operator(held, dense, centred, self.n_jobs)
         return OperatorRows(operator, targets, each, arrays.get("keys"))

@@ -12,19 +12,19 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 UNITS |= {f"{unit}I": 1024**power for power, unit in enumerate("KMGT", start=1)}
 
 
-def budget(memory: object) -> int:
+def budget(limit: object) -> int:
     """Bytes from a number of bytes, from words such as "3GB" or "500 MiB", or from None."""
-    if memory is None:
+    if limit is None:
         return available() // 2
-    number = isinstance(memory, (int, float, np.number)) and not isinstance(memory, bool)
-    if number and 1 <= memory < np.inf:  # type: ignore[operator]
-        return int(memory)  # type: ignore[call-overload]
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?I?)B?\s*", memory.upper())
+    number = isinstance(limit, (int, float, np.number)) and not isinstance(limit, bool)
+    if number and 1 <= limit < np.inf:  # type: ignore[operator]
+        return int(limit)  # type: ignore[call-overload]
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?I?)B?\s*", limit.upper())
         if match and match[1].count(".") <= 1 and match[1] != "." and match[2] in UNITS:
             return int(float(match[1]) * UNITS[match[2]])
     raise ValueError(
-        f'memory must be a number of bytes, words such as "3GB", or None; got {memory!r}.'
+        f'memory_limit must be a number of bytes, words such as "3GB", or None; got {limit!r}.'
     )
 
 

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families.randomness import raw_bits
+from ..families.parts.randomness import raw_bits
 from ..features import Features
 from ..solvers.problem import Point
 from .threads import ACCUMULATORS, Progress, blas_threads, n_threads, threads
@@ -50,7 +50,7 @@ class DenseRows:
 class Operator:
     """Z̃ = Z - 1z̄' of ``features``, z̄ the weighted mean (zero where not ``centred``)."""
 
-    coded = False
+    of_cells = False
 
     def __init__(
         self,
@@ -141,8 +141,8 @@ class Operator:
         self._share(run)
         return scores
 
-    def unseen_scores(self, point: Point, rows: NDArray) -> Array:
-        """Scores of some rows at a point: these features are what functions have not seen."""
+    def out_of_bag_scores(self, point: Point, rows: NDArray) -> Array:
+        """Scores of some rows at a point: these features are out of bag already."""
         return point.scores[rows]
 
     def gram(self, each: Array) -> tuple[Array, Array]:
@@ -199,7 +199,7 @@ class Operator:
         Each row of Z̃ lands, with random signs, in four rows of the sketch.
         Where a sketch would have no fewer rows than Z, it is D^½Z̃ itself.
         """
-        from .loops import scatter
+        from .sums import scatter
 
         n, k = self.shape
         each = self.weights if weights is None else weights

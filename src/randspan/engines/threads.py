@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 Progress = Callable[[int], None]
@@ -23,13 +23,23 @@ SMALL = 1500
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads to use: ``n_jobs``, all cores but -n_jobs - 1 of them if negative, all if None."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if n_jobs is None:
-        return cores
-    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+    """Threads to use: ``n_jobs``, all but -n_jobs - 1 of the cores if negative, all if None.
+
+    With None never more than the process was given: by its affinity or container, by joblib (in its
+    workers, or by LOKY_MAX_CPU_COUNT), by OPENBLAS_NUM_THREADS, or by ``threadpool_limits``.
+    """
+    if n_jobs is not None and n_jobs > 0:
+        return n_jobs
+    cores = cpu_count()  # joblib's count knows affinity, containers and its own limit
+    if n_jobs is not None:
+        return max(1, cores + 1 + n_jobs)
+    return min([cores, *blas_given()])
+
+
+def blas_given() -> list[int]:
+    """How many threads every BLAS was given from outside."""
+    with _lock:
+        return _outside()
 
 
 @contextmanager
@@ -60,16 +70,23 @@ _before: list[tuple[Any, int]] = []
 _inside = 0
 
 
+def _outside() -> list[int]:
+    if _inside:
+        return [number for _, number in _before]
+    return [library.num_threads for library in _blas_libraries()]
+
+
 @contextmanager
 def _limited(threads: int) -> Iterator[None]:
+    """BLAS on ``threads`` threads, never on more than it was given."""
     global _inside
     with _lock:
         if _inside == 0:
-            _before[:] = [(library, library.num_threads) for library in _blas_libraries()]
+            _before[:] = zip(_blas_libraries(), _outside(), strict=True)
         _inside += 1
         outer = [library.num_threads for library, _ in _before]
-        for library, _ in _before:
-            library.set_num_threads(threads)
+        for library, given in _before:
+            library.set_num_threads(min(threads, given))
     try:
         yield
     finally:

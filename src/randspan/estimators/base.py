@@ -6,7 +6,6 @@ another model in its place; one that fails, ``fit`` included, leaves the estimat
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,41 +16,33 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import losses, predictions
+from .. import predictions
+from ..checks import check_clip
 from ..families import Functions
-from ..families.base import OUTSIDE
-from ..families.randomness import remembered, seed_from
-from ..families.rows import canonical
-from ..frame import Frame, as_family, check_learned
-from ..model import Model, start
-from ..planning import SOLVERS
+from ..families.parts.randomness import remembered
+from ..families.parts.rows import canonical
+from ..frame import Frame
+from ..model import Model
 from ..solvers import Solution, Task
-from ..solvers.method import OPERATOR
-from ..solvers.refusals import named
+from ..solvers.refusals import keeps_no_sums
+from ..solvers.validation import Validation
 from ..sources import Source, Targets
+from ..statistics.base import NO_ROWS
 from ..tuning import frames, width
 from .configured import Configured
-from .parameters import check_clip, check_weights
+from .parameters import check_weights, warn_outside
+
+DTYPES = [np.float64, np.float32]  # of rows as functions see them; others become the first
 
 
 def squared_only(method: str):
     """A method that exists for the squared loss alone (`available_if`)."""
 
     def check(model: SpanModel) -> bool:
-        asked = model.solver if isinstance(model.solver, str) else ""
-        in_passes = asked in SOLVERS[1:] and named(asked).takes == OPERATOR
         family = model._known_family
-        if in_passes and not (family is not None and family.sparse):
-            raise AttributeError(
-                f"{method} needs statistics of fixed size; solver={model.solver!r} passes over all "
-                "rows several times and keeps none: use fit, or solver='auto'."
-            )
-        loss = losses.NAMED.get(model.loss) if isinstance(model.loss, str) else model.loss
-        if not getattr(loss, "squared", True):  # what is no loss is refused later
-            raise AttributeError(
-                f"{method} needs the squared loss, whose sums add up over rows; "
-                f"loss={model.loss!r} has no such sums: use fit."
-            )
+        reason = keeps_no_sums(model.solver, model.loss, family is not None and family.sparse)
+        if reason:
+            raise AttributeError(f"{method} needs {reason}")
         return True
 
     return available_if(check)
@@ -77,14 +68,16 @@ def all_or_nothing(method: Callable) -> Callable:
 class SpanModel(Configured):
     """f(x) = b + Σ_i w_i φ_i(x), weights w in the span of drawn functions."""
 
-    #: whether targets are classes
-    _for_classes = False
-
     # -- what the two kinds of model do differently ------------------------------------------
 
     @abstractmethod
     def _validate(self, X, y, first: bool, min_rows: int):
         """X and y, checked; ``first`` where a new model starts."""
+
+    def _validated(self, X, y, first: bool, min_rows: int, **more):
+        more |= {"accept_sparse": "csr", "dtype": DTYPES, "ensure_min_samples": min_rows}
+        X, y = validate_data(self, X, y, reset=first, **more)
+        return canonical(X), y
 
     def _units(self, y) -> NDArray[np.float64] | None:
         """What a row of sample weight one weighs, or None where that is 1."""
@@ -126,7 +119,7 @@ class SpanModel(Configured):
         if task.heldout:
             found = predictions.calibrated(found, source, engine)
         self._model = replace(found, all_known=self.frame is None)
-        self._warn_outside(found.n_outside, source.n_rows)
+        warn_outside(found.n_outside, source.n_rows)
         return self
 
     @all_or_nothing
@@ -139,12 +132,12 @@ class SpanModel(Configured):
         largest = self._largest(y, source.weights)
         if first:
             frame = self._read_frame(source, task, streaming=True)
-            if frame.n_components is None:
-                frame = width.fit(frame, source, task, largest, engine).frame
-            self._model = start(frame, source, task, engine)
-        before = self._model.n_outside
-        self._model = self._model.added(source, task, largest, engine)
-        self._warn_outside(self._model.n_outside - before, source.n_rows)
+            self._model, before = width.start(frame, source, task, largest, engine), 0
+        else:
+            self._refuse_other_functions()
+            before = self._model.n_outside
+            self._model = self._model.added(source, task, largest, engine)
+        warn_outside(self._model.n_outside - before, source.n_rows)
         return self
 
     @squared_only("forget")
@@ -164,6 +157,7 @@ class SpanModel(Configured):
         """
         check_is_fitted(self)
         X, y = self._validate(X, y, first=False, min_rows=1)
+        self._refuse_other_functions()
         source, task = self._source(X, y, sample_weight), self._task()
         self._model = self._model.removed(source, task, self._engine())
         return self
@@ -188,73 +182,41 @@ class SpanModel(Configured):
             raise TypeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         if not self.frame_.same_as(other.frame_):
             raise ValueError(
-                "The two models have different frames, so their functions differ and their "
-                "statistics do not add up. Fit the second one with frame=first.frame_ (and no "
-                "random_state of its own)."
+                "The two models have different frames, so their functions differ. Fit the second "
+                "one with frame=first.frame_ (and no random_state of its own)."
             )
+        self._refuse_other_functions()
         self._check_same_targets(other)
         self._model = self._model.merged(other._model, self._task())
         return self
 
+    def _refuse_other_functions(self) -> None:
+        """Refuse to add to a model whose functions are not those that are asked for by now."""
+        k, held = self._n_components(), self._model.frame.n_components
+        if k not in (None, held):
+            raise ValueError(
+                f"n_components={k!r} was set after this model was started with {held} functions, "
+                "which cannot be changed any more: set it back, or fit anew."
+            )
+
     def _check_same_targets(self, other) -> None:
-        mine, theirs = self._n_targets, other._n_targets
-        if mine != theirs:
-            raise ValueError(f"The models have {mine} and {theirs} target columns.")
+        if self._n_targets != other._n_targets:
+            raise ValueError(f"Targets differ: {self._n_targets} and {other._n_targets} columns.")
 
     def _read_frame(self, source: Source, task: Task, streaming: bool) -> Frame:
-        """The frame of these rows, or the one that was given, with functions that have learned."""
-        k, engine = self._n_components(), self._engine()
-        if self.frame is not None:
-            frame = self._given_frame(source.n_features, k)
-            check_learned(frame, source.n_targets)
+        wanted, classes = self._wanted(self._n_components()), self._for_classes
+        frame = frames.given(wanted, source)
         self._plan(task, source, streaming)  # refuses what cannot be done before work begins
-        if self.frame is None:
-            family, seed = as_family(self.family), seed_from(self.random_state)
-            wanted = frames.Wanted(family, k, bool(self.standardize), self.scales, seed)
-            frame = frames.read(wanted, source, task, engine)
-        if not frame.family.grows or frame.n_components == np.inf:
-            return frame
-        progress = engine.progress(int(frame.n_components), "functions learn")
-        return frame.taught(source, self._for_classes, engine.threads, progress)
-
-    def _given_frame(self, n_features: int, n_components) -> Frame:
-        frame = self.frame
-        if not isinstance(frame, Frame):
-            raise TypeError(f"frame must be another model's frame_ or None, got {frame!r}.")
-        if frame.n_features != n_features:
-            raise ValueError(
-                f"The frame was read from {frame.n_features} columns, X has {n_features}."
-            )
-        if self.scales is not None:
-            raise ValueError(
-                "A frame has its scales already: leave scales=None, or read another frame."
-            )
-        family = as_family(self.family)
-        kinds, held = ([type(part) for part in f.parts_of_union()] for f in (family, frame.family))
-        if kinds != held and self.family != self._default("family"):
-            raise ValueError(
-                f"The frame holds {frame.family!r}, the model asks for {family!r}: leave family "
-                "out, or read another frame."
-            )
-        if n_components is not None:
-            frame = frame.with_components(n_components)
-        frame = replace(frame, ridge=None)  # found for the targets of that model
-        # Without a random_state of its own a model repeats the frame's draw.
-        return frame if self.random_state is None else frame.with_seed(seed_from(self.random_state))
+        return frames.obtained(wanted, frame, source, task, self._engine(), classes, streaming)
 
     # -- predictions -------------------------------------------------------------------------
 
     def _check_X(self, X) -> Source:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
         source = Source(canonical(X))
-        self._warn_outside(self._model.frame.n_outside(source.X), source.n_rows)
+        warn_outside(self._model.frame.n_outside(source.X), source.n_rows)
         return source
-
-    @staticmethod
-    def _warn_outside(found: int, n_rows: int) -> None:
-        if found:
-            warnings.warn(OUTSIDE.format(found, n_rows), stacklevel=4)
 
     @property
     def _solved(self) -> Model:
@@ -294,11 +256,19 @@ class SpanModel(Configured):
     @property
     def functions_(self) -> Functions:
         check_is_fitted(self)
-        return self._model.functions
+        return self._model.functions.framed(self._model.frame)
 
     @property
     def solution_(self) -> Solution:
+        check_is_fitted(self)
+        if self._model.empty:
+            raise AttributeError(NO_ROWS)
         return self._solved.found
+
+    @property
+    def validation_(self) -> Validation:
+        """The error on new rows: kind, error and standard error of the estimate of this fit."""
+        return predictions.validation(self.frame_.family, self.solution_)
 
     @property
     def alpha_(self) -> float:
@@ -307,18 +277,18 @@ class SpanModel(Configured):
     @property
     def gcv_error_(self) -> float:
         try:
-            return predictions.least_squares(self._solved, "gcv_error_").gcv_error
+            return predictions.least_squares(self._model, self.solution_, "gcv_error_").gcv_error
         except ValueError as reason:
             raise AttributeError(str(reason)) from None
 
     @property
     def oob_error_(self) -> float:
-        """Mean squared error on rows that functions have not seen, averaged over targets."""
+        """Mean squared error of out-of-bag predictions, averaged over targets."""
         solution = self.solution_
         if solution.oob_error is None:
             raise AttributeError(
-                "oob_error_ is known where functions that learned from targets are weighed by rows "
-                f"they have not seen (solver 'out_of_bag'); this model has {solution.solver!r}."
+                "oob_error_ is known where functions that learned from targets are weighed by "
+                f"out-of-bag predictions (solver 'out_of_bag'); this one has {solution.solver!r}."
             )
         return solution.oob_error
 
@@ -330,10 +300,7 @@ class SpanModel(Configured):
         """
         importances = self.frame_.importances
         if importances is None:
-            raise AttributeError(
-                "feature_importances_ are known where scales were learned: scales='learn' or "
-                "'rotate'."
-            )
+            raise AttributeError("feature_importances_ need scales='learn' or scales='rotate'.")
         return importances
 
     @property

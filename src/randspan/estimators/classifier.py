@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from ..calibration import least_squares_probabilities
-from ..families.rows import canonical
+from ..checks import check_choice
+from ..classes import Classes
 from ..losses import Logistic, Softmax
 from .base import SpanModel, squared_only
+from .parameters import FOURIER
 
 
 class SpanClassifier(ClassifierMixin, SpanModel):
@@ -24,7 +25,7 @@ class SpanClassifier(ClassifierMixin, SpanModel):
     Parameters
     ----------
     family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, frame, solver, \
-memory, dtype, random_state, n_jobs, verbose
+memory_limit, dtype, random_state, n_jobs, verbose
         As for `SpanRegressor`. With a loss other than the squared one, alpha is that of
         scikit-learn's LinearSVC and LogisticRegression at C = 1/(2·alpha) on features/√k.
     loss : {"squared", "hinge", "squared_hinge", "logistic", "exponential"}, default="squared"
@@ -36,12 +37,12 @@ memory, dtype, random_state, n_jobs, verbose
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (1, k) for two classes, else (n_classes, k)
+    weights_ : ndarray of shape (1, k) for two classes, else (n_classes, k)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     class_weight_ : ndarray of shape (n_classes,)
         What the weights of each class were multiplied by.
-    alpha_, gcv_error_, oob_error_, feature_importances_, n_components_, n_outside_, functions_, \
-frame_, solution_, n_features_in_, feature_names_in_
+    alpha_, validation_, gcv_error_, oob_error_, feature_importances_, n_components_, n_outside_, \
+functions_, frame_, solution_, n_features_in_, feature_names_in_
         As for `SpanRegressor`; the error is that of the ±1 columns.
 
     Examples
@@ -58,7 +59,7 @@ frame_, solution_, n_features_in_, feature_names_in_
 
     def __init__(
         self,
-        family="fourier",
+        family=FOURIER,
         n_components="auto",
         *,
         loss="squared",
@@ -71,7 +72,7 @@ frame_, solution_, n_features_in_, feature_names_in_
         scales=None,
         frame=None,
         solver="auto",
-        memory=None,
+        memory_limit=None,
         dtype="float32",
         random_state=None,
         n_jobs=None,
@@ -89,7 +90,7 @@ frame_, solution_, n_features_in_, feature_names_in_
             scales=scales,
             frame=frame,
             solver=solver,
-            memory=memory,
+            memory_limit=memory_limit,
             dtype=dtype,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -134,15 +135,8 @@ frame_, solution_, n_features_in_, feature_names_in_
         -------
         self
         """
-        started = hasattr(self, "_model")
-        if (
-            started
-            and classes is not None
-            and not np.array_equal(np.unique(classes), self.classes_)
-        ):
-            raise ValueError(
-                f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
-            )
+        if classes is not None and hasattr(self, "_model"):
+            self._known_classes.refuse_others(classes)
         return self._partial_fit(X, y, sample_weight, classes)
 
     def decision_function(self, X):
@@ -152,8 +146,7 @@ frame_, solution_, n_features_in_, feature_names_in_
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
-        scores = self._clipped(self._scores(self._check_X(X)))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._as_decisions(self._scores(self._check_X(X)))
 
     def predict(self, X):
         """The class with the largest f_c(x).
@@ -162,29 +155,23 @@ frame_, solution_, n_features_in_, feature_names_in_
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
-        return self._decide(self._scores(self._check_X(X)))
+        scores = self._scores(self._check_X(X))
+        return self._known_classes.decided(scores)
 
     def predict_proba(self, X):
         """P(class | x), one column for every class.
 
-        The logistic loss has probabilities of its own. For the other losses they are proportional
-        to exp(a·f_c + b·f_c³); `fit` finds a and b from scores of rows that had no part in them:
-        exact leave-one-out scores of up to 2,000 rows for the squared loss (in a box, where there
-        is no formula for them, scores of the fit itself), held-out folds for the other losses and
-        for `Bins` with many rows. After
-        `partial_fit`, `forget` or `merge`, and for fewer than ten rows, probabilities are
-        proportional to (1 + f_c)/2 within [0, 1], which is what the squared loss estimates. Where
-        classes or rows are weighted, so are the probabilities.
+        The logistic loss has probabilities of its own. For the others they are proportional to
+        exp(a·f_c + b·f_c³); `fit` finds a and b from leave-one-out scores of up to 2,000 rows for
+        the squared loss (in a box from its own), else from held-out folds. After `partial_fit`,
+        `forget` or `merge`, and for fewer than ten rows, they are proportional to (1 + f_c)/2
+        within [0, 1]. Where classes or rows are weighted, so are the probabilities.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
-        scores = self._scores(self._check_X(X))
-        own = self._model.task.loss.probabilities(scores)
-        if own is not None:
-            return np.column_stack([1 - own, own]) if own.shape[1] == 1 else own
-        return (self._model.calibration or least_squares_probabilities)(scores)
+        return self._as_probabilities(self._scores(self._check_X(X)))
 
     def _loss(self, n_targets=None):
         loss = super()._loss()
@@ -194,98 +181,76 @@ frame_, solution_, n_features_in_, feature_names_in_
         return loss
 
     @squared_only("leave_one_out")
-    def leave_one_out(self, X, y, sample_weight=None):
-        """For each training row the class that the model fitted without it predicts, exactly.
+    def leave_one_out(self, X, y, sample_weight=None, method="predict"):
+        """For each training row what the model fitted without it predicts, exactly.
 
-        For functions that learned from targets, what the others, that have not seen it, predict.
+        For functions that learned from targets, their out-of-bag predictions.
 
         Parameters
         ----------
         X, y, sample_weight
             The rows the model was fitted on (or some of them).
+        method : {"predict", "decision_function", "predict_proba"}, default="predict"
+            What is returned: classes, f_c(x), or probabilities (from the scores of the model
+            without the row, by the calibration of the whole one).
         """
-        return self._decide(self._leave_one_out(X, y, sample_weight))
+        check_choice("method", method, ("predict", "decision_function", "predict_proba"))
+        scores = self._leave_one_out(X, y, sample_weight)
+        if method == "predict":
+            return self._known_classes.decided(scores)
+        known = method == "predict_proba"
+        return self._as_probabilities(scores) if known else self._as_decisions(scores)
+
+    def _as_decisions(self, scores):
+        scores = self._clipped(scores)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _as_probabilities(self, scores):
+        own = self._model.task.loss.probabilities(scores)
+        if own is not None:
+            return np.column_stack([1 - own, own]) if own.shape[1] == 1 else own
+        return (self._model.calibration or least_squares_probabilities)(scores)
 
     @property
-    def coef_(self):
+    def weights_(self):
         return self.solution_.coef.T
 
     @property
     def intercept_(self):
         return self.solution_.intercept
 
-    def _decide(self, scores):
-        if scores.shape[1] == 1:
-            return self.classes_[(scores[:, 0] > 0).astype(np.intp)]
-        return self.classes_[scores.argmax(axis=1)]
-
     @property
     def _needs_heldout(self):
         return self._loss().probabilities(np.zeros((1, 1))) is None
 
     def _units(self, y):
-        return None if self.class_weight is None else self._weights_of_classes(y)
+        return None if self.class_weight is None else self._known_classes.weights_of(y)
 
     def _check_presence(self, y, weights):
         # Without an example of a second class most losses have no minimum.
         if weights is not None and len(np.unique(y[weights > 0])) < 2:
-            raise ValueError(
-                "All weight is in one class: a classifier needs rows of at least two classes with "
-                "a positive weight."
-            )
-
-    def _weights_of_classes(self, y):
-        return self.class_weight_[np.searchsorted(self.classes_, y)]
-
-    def _judges(self, loss):
-        return loss.for_classes
+            raise ValueError("All weight is in one class: a classifier needs rows of two at least.")
 
     def _validate(self, X, y, first, min_rows):
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            reset=first,
-            ensure_min_samples=min_rows,
-        )
+        X, y = self._validated(X, y, first, min_rows)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        return canonical(X), y
+        return X, y
 
     def _learn_targets(self, y, classes, streaming=False):
-        found = np.unique(y)
-        self.classes_ = found if classes is None else np.unique(classes)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only ({self.classes_[0]!r}); a classifier needs at least two "
-                "classes (to stream, name them all in the first call: classes=[...])."
-            )
-        self._n_targets = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self.class_weight_ = self._find_class_weight(y, streaming)
+        found = Classes.of(y, classes, self.class_weight, streaming)
+        self.classes_, self.class_weight_ = found.labels, found.weights
+        self._n_targets = found.n_targets
 
-    def _find_class_weight(self, y, streaming):
-        if isinstance(self.class_weight, str) and streaming:
-            raise ValueError(
-                "class_weight='balanced' needs to see all rows before the first one is weighted: "
-                "use fit, or hand in a dictionary."
-            )
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+    @property
+    def _known_classes(self) -> Classes:
+        return Classes(self.classes_, self.class_weight_)
 
     def _largest(self, y, weights):
         return np.ones(self._n_targets)
 
     def _targets(self, y):
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y holds classes the model was not started with: {unknown[:5].tolist()}. Name all "
-                "classes in the first call of partial_fit (classes=[...]), or fit anew."
-            )
-        if len(self.classes_) == 2:
-            return lambda rows: np.where(y[rows, None] == self.classes_[1], 1.0, -1.0)
-        return lambda rows: np.where(y[rows, None] == self.classes_, 1.0, -1.0)
+        return self._known_classes.columns(y)
 
     def _check_same_targets(self, other):
         if not np.array_equal(self.classes_, other.classes_):

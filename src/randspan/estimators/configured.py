@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
-from inspect import signature
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .. import losses
+from ..checks import (
+    check_bound,
+    check_choice,
+    check_clip,
+    check_dtype,
+    check_flag,
+    check_jobs,
+    check_number,
+)
 from ..engines import CPU
 from ..engines.memory import budget
 from ..families import Family
-from ..families.checks import check_choice, check_number
-from ..families.layout import Layout
 from ..frame import Frame, as_family
 from ..losses import Loss
-from ..planning import SOLVERS, plan
+from ..planning import SOLVERS, plan, shape_before
 from ..solvers import Plan, Task
-from ..solvers.plan import Shape
+from ..solvers.validation import KINDS
 from ..sources import Source
 from ..tuning.width import FIRST, LAST
-from .parameters import check_bound, check_clip, check_dtype, check_jobs
+from .parameters import FOURIER, OfFamily
 
 
-class Configured(BaseEstimator):
+class Configured(OfFamily):
     """Parameters as they were given; read and refused when a fit begins."""
 
     def __init__(
         self,
-        family="fourier",
+        family=FOURIER,
         n_components="auto",
         *,
         loss="squared",
@@ -43,7 +47,7 @@ class Configured(BaseEstimator):
         scales=None,
         frame=None,
         solver="auto",
-        memory=None,
+        memory_limit=None,
         dtype="float32",
         random_state=None,
         n_jobs=None,
@@ -60,7 +64,7 @@ class Configured(BaseEstimator):
         self.scales = scales
         self.frame = frame
         self.solver = solver
-        self.memory = memory
+        self.memory_limit = memory_limit
         self.dtype = dtype
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -77,10 +81,6 @@ class Configured(BaseEstimator):
         family = self._known_family
         return family is not None and family.default_alpha == 0
 
-    @classmethod
-    def _default(cls, parameter: str):
-        return signature(cls).parameters[parameter].default
-
     def plan_for(self, n_rows: int, n_features: int, n_targets: int = 1) -> Plan:
         """What `fit` would do with a table of this shape: what it reads, how it solves, and why.
 
@@ -94,13 +94,8 @@ class Configured(BaseEstimator):
         -------
         Plan
             Statistics, precision, method, memory, the reason, and the fallback where rounding
-            errors would reach the predictions. Without a number for ``n_components`` that is the
-            plan of as many functions as it may come to.
-
-        Raises
-        ------
-        ValueError, MemoryError
-            As `fit` would.
+            errors would reach the predictions; refused as `fit` would be. Without a number for
+            ``n_components`` that is the plan of as many functions as it may come to.
 
         Examples
         --------
@@ -108,22 +103,22 @@ class Configured(BaseEstimator):
         >>> print(rs.SpanRegressor(n_components=1000, alpha=0.1).plan_for(100_000, 20).method)
         cholesky
         """
-        for name, value in (("n_rows", n_rows), ("n_features", n_features)):
+        sizes = {"n_rows": n_rows, "n_features": n_features, "n_targets": n_targets}
+        for name, value in sizes.items():
             check_number(name, value, at_least=1)
-        check_number("n_targets", n_targets, at_least=1)
         k = self._known_components(n_rows)
-        shape = self._shape(LAST if k is None else k, n_rows, n_rows, n_features, n_targets)
-        made = plan(shape, self._task(n_targets), self._engine().machine(self.memory))
+        rows = (n_rows, n_rows, n_features, n_targets)
+        shape = shape_before(self._law(), LAST if k is None else k, *rows)
+        made = plan(shape, self._task(n_targets), self._engine().machine(self.memory_limit))
         most = f" (n_components='auto': this is for {LAST} functions, the most it doubles to)"
         return made if k is not None else replace(made, reason=made.reason + most)
 
     def _plan(self, task: Task, source: Source, streaming: bool) -> Plan:
         """The plan of these rows, before their frame is read."""
         k = self._known_components(source.n_rows)
-        k = FIRST if k is None else k
-        n, present, d, c = source.n_rows, source.present, source.n_features, source.n_targets
-        machine = self._engine().machine(task.memory)
-        return plan(self._shape(k, n, present, d, c), task, machine, streaming=streaming)
+        rows = (source.n_rows, source.present, source.n_features, source.n_targets)
+        shape = shape_before(self._law(), FIRST if k is None else k, *rows)
+        return plan(shape, task, self._engine().machine(task.memory_limit), streaming=streaming)
 
     def _known_components(self, n_rows: float) -> float | None:
         """How many functions there will be; None where that is found by doubling."""
@@ -132,20 +127,11 @@ class Configured(BaseEstimator):
             k = self.frame.n_components
         return self._law().default_components(n_rows) if k is None else k
 
-    def _shape(self, k: float, n_rows: int, present: int, n_features: int, n_targets: int) -> Shape:
-        if k == np.inf:
-            return Shape(n_rows, present, n_features, n_targets, Layout(np.inf, 0))
-        family = self._law()
-        layout = family.layout(n_features, int(k), n_targets)
-        stored = family.stored_bytes(n_rows, n_features, int(k))
-        return Shape(n_rows, present, n_features, n_targets, layout, stored=stored)
-
     def _engine(self) -> CPU:
         return CPU(check_jobs(self.n_jobs), bool(self.verbose))
 
-    @abstractmethod
-    def _judges(self, loss: Loss | type[Loss]) -> bool:
-        """Whether a loss judges this kind of target."""
+    #: whether targets are classes
+    _for_classes = False
 
     def _task(self, n_targets: int | None = None) -> Task:
         """What is asked for, checked; ``n_targets`` where no targets have been seen yet."""
@@ -153,28 +139,21 @@ class Configured(BaseEstimator):
         check_choice("solver", self.solver, SOLVERS)
         alpha = self.alpha
         if isinstance(alpha, str):
-            check_choice("alpha", alpha, ("auto", "gcv"), " or a number >= 0")
+            check_choice("alpha", alpha, ("auto", *KINDS), " or a number >= 0")
         else:
             alpha = check_number("alpha", alpha, at_least=0)
         ours = self._own_alpha(loss) if alpha == "auto" else None
-        if alpha == "gcv":
-            alpha = "auto"
-            if self._law().default_alpha == "out_of_bag":
-                raise ValueError(
-                    "alpha='gcv' takes functions for independent of the targets, from which those "
-                    f"of {self._law()!r} learn: leave alpha='auto'."
-                )
         check_clip(self.clip)
-        budget(self.memory)  # refuses what it does not understand
+        budget(self.memory_limit)  # refuses what it does not understand
         check_jobs(self.n_jobs)
         return Task(
             loss=loss,
             alpha=alpha if ours is None else ours,
             bound=None if self.bound is None else check_bound(self.bound),
-            intercept=bool(self.fit_intercept),
+            intercept=check_flag("fit_intercept", self.fit_intercept),
             solver=self.solver,
             dtype=check_dtype(self.dtype),
-            memory=self.memory,
+            memory_limit=self.memory_limit,
             heldout=self._needs_heldout,
             lenient=ours is not None,
         )
@@ -195,17 +174,8 @@ class Configured(BaseEstimator):
         return False
 
     def _loss(self, n_targets: int | None = None) -> Loss:
-        """The loss by its name or as itself, if it judges this model's kind of target."""
-        if isinstance(self.loss, Loss):
-            loss = self.loss
-        else:
-            names = [name for name, kind in losses.NAMED.items() if self._judges(kind)]
-            check_choice("loss", self.loss, names, " or a loss such as rs.losses.Huber(delta=1.0)")
-            loss = losses.NAMED[self.loss]()
-        if not self._judges(loss):
-            kind = "classes" if loss.for_classes else "numbers"
-            raise ValueError(f"The {loss.name} loss judges {kind}: not for {type(self).__name__}.")
-        return loss
+        """The loss; ``n_targets`` is how many targets there will be, where none were seen yet."""
+        return losses.named(self.loss, self._for_classes)
 
     def _law(self) -> Family:
         """The family, of a given frame where there is one."""

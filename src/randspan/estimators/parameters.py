@@ -2,13 +2,51 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
-from ..families.checks import check_number
+from ..families.functions import OUTSIDE
+from ..frame import as_family
+from ..tuning import frames
+
+#: The default family. It is an object of its own, so that a family that was left out, and gives way
+#: to that of a frame, can be told from "fourier" in a call; `clone` does not copy strings.
+FOURIER = str(b"fourier", "ascii")
+
+
+class OfFamily(BaseEstimator):
+    """An estimator with a parameter ``family``, which may be a name, and ``frame``."""
+
+    def set_params(self, **params):
+        """Set parameters; those of a family that was given by its name make it a family.
+
+        Parameters
+        ----------
+        **params
+            As everywhere in scikit-learn: ``family__gamma=1.0`` sets a parameter of the family.
+        """
+        family = params.get("family", self.family)
+        if isinstance(family, str) and any(name.startswith("family__") for name in params):
+            super().set_params(family=as_family(family))
+            params.pop("family", None)
+        return super().set_params(**params)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return state | {"family": None} if self.family is FOURIER else state
+
+    def __setstate__(self, state):
+        super().__setstate__(state | {"family": FOURIER} if state["family"] is None else state)
+
+    def _wanted(self, n_components: float | None) -> frames.Wanted:
+        """What the frame is to be."""
+        family = None if self.family is FOURIER else as_family(self.family)
+        scales, state = self.scales, self.random_state
+        return frames.Wanted(family, self.frame, n_components, self.standardize, scales, state)
 
 
 def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
@@ -18,33 +56,7 @@ def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
-def check_bound(bound) -> float:
-    """C of the box, a positive number."""
-    number = check_number("bound", bound)
-    if number <= 0:
-        raise ValueError(f"bound must be None or a positive number, got {bound!r}.")
-    return number
-
-
-def check_clip(clip) -> None:
-    """None, "auto", or a positive number."""
-    if clip is None or (isinstance(clip, str) and clip == "auto"):
-        return
-    number = float(clip) if isinstance(clip, Real) and not isinstance(clip, bool) else np.nan
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"clip must be None, 'auto' or a positive number, got {clip!r}.")
-
-
-def check_dtype(dtype) -> np.dtype:
-    """float32 or float64."""
-    for known in (np.dtype(np.float32), np.dtype(np.float64)):
-        if dtype in (known.name, known.type) or (isinstance(dtype, np.dtype) and dtype == known):
-            return known
-    raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
-
-
-def check_jobs(n_jobs) -> int | None:
-    """None, or a whole number of threads other than 0."""
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
-    return None if n_jobs is None else int(n_jobs)
+def warn_outside(found: int, n_rows: int) -> None:
+    """Rows beyond the range that functions were drawn for are clipped to it."""
+    if found:
+        warnings.warn(OUTSIDE.format(found, n_rows), stacklevel=5)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from .. import predictions
-from ..families.rows import canonical
 from .base import SpanModel, squared_only
 
 
@@ -19,15 +17,15 @@ class SpanRegressor(RegressorMixin, SpanModel):
     the rows; the sums it leaves behind can be added to (`partial_fit`), taken from (`forget`) and
     joined (`merge`). Other losses take several passes, and all rows at once. `Bins` keeps the cells
     of all training rows, 4 bytes a grid (and the inputs, beside dense functions), and is solved for
-    in passes over them. `Trees` and `Hypotheses` learn from targets, and are weighed by rows that
-    they have not seen.
+    in passes over them. `Trees` and `Hypotheses` learn from targets, and are weighed by
+    their out-of-bag predictions.
 
     Parameters
     ----------
     family : Family or str, default="fourier"
-        The law of the functions: ``rs.Fourier()``, ``rs.Bins()``, ``rs.Stumps()``, ``rs.Units()``,
-        ``rs.Bumps()``, ``rs.Projections()``, ``rs.KernelExpansions()``, ``rs.Networks()``,
-        ``rs.Trees()``, ``rs.Hypotheses(sampler)``, ``rs.BrownianSheets()``,
+        The distribution of the functions: ``rs.Fourier()``, ``rs.Bins()``, ``rs.Stumps()``,
+        ``rs.Units()``, ``rs.Bumps()``, ``rs.Projections()``, ``rs.KernelExpansions()``,
+        ``rs.Networks()``, ``rs.Trees()``, ``rs.Hypotheses(sampler)``, ``rs.BrownianSheets()``,
         ``rs.ScrambledWavelets()``, ``rs.Dictionary(basis)``, a union with ``+``, or one of the
         names that need no more, in small letters ("fourier", "browniansheets").
     n_components : "auto", int or np.inf, default="auto"
@@ -40,20 +38,18 @@ class SpanRegressor(RegressorMixin, SpanModel):
 default="squared"
         A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``,
         ``rs.losses.Pinball(quantile=0.5)``, ``rs.losses.EpsilonInsensitive(epsilon=0.1)``.
-    alpha : "auto", "gcv" or float, default="auto"
+    alpha : "auto", "gcv", "heldout", "out_of_bag" or float, default="auto"
         The ridge, in the scale of kernel ridge regression: it keeps its meaning when
-        ``n_components`` changes. "auto" minimises `gcv_error_`, which reads sample weights as
-        counts of rows (scale weights that are no counts to a mean of 1). With other losses, with so
-        many functions that there are no moments, and for `Bins` beyond 2,000 rows, "auto" minimises
-        the loss of held-out rows along a path of ridges, which costs as much as three to five fits
-        for each fold held out (five folds up to 2,000 rows, one from 5,000 on). 0 is minimum-norm
-        least squares (with float64 features). For functions that learned from targets "auto" fits
-        weights to what they say of rows they have not seen (of predictors under the squared loss
-        with a ridge towards their mean, alpha·k·s²·‖w - 1/k‖², s² the squared error of one), and a
-        number is the plain objective above, on values as they are. For `BrownianSheets`,
-        `ScrambledWavelets` and `Dictionary` (not unions) with the squared loss "auto" is 0, or,
-        where rows were forgotten or a solver was named whose sums cannot carry that, the smallest
-        ridge that they can; "gcv" cross-validates.
+        ``n_components`` changes. 0 is minimum-norm least squares (with float64 features). "auto"
+        minimises an estimate of the error on new rows, one that can also be asked for by name, and
+        is refused with the reason where it is not to be had: "gcv", generalised cross-validation,
+        for the squared loss (it reads sample weights as counts of rows: scale others to a mean of
+        1); "heldout", folds of rows, for other losses, very many functions and `Bins` beyond 2,000
+        rows, at the cost of three to five fits a fold; "out_of_bag" for functions that learned from
+        targets (of predictors with a ridge towards their mean, alpha·k·s²·‖w - 1/k‖², s² the
+        squared error of one; a number is the plain objective above). For `BrownianSheets`,
+        `ScrambledWavelets` and `Dictionary` (not unions) with the squared loss "auto" is 0, or the
+        smallest alpha that is numerically reliable where sums are too ill-conditioned for that.
     bound : float or None, default=None
         C of the box |w_i| ≤ C/k, for every column (every cell of `Bins`); no box if None. Direct
         links have none. With the squared loss of dense functions alpha="auto" is that of the
@@ -68,24 +64,21 @@ default="squared"
         Centre and scale the columns first.
     scales : None, "learn", "rotate" or array of shape (n_features,), default=None
         What the (standardised) columns are multiplied by before the functions see them. "learn"
-        finds it by descent on leave-one-out errors, which takes some seconds, and keeps equal
-        scales where these are no worse on rows held out. "rotate" learns a full matrix, for
-        families that are the same in all directions (Fourier with a Gaussian or Matérn kernel and
-        one gamma, `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first block;
-        fewer than 20 rows have equal scales. Refused for `BrownianSheets` and
-        `ScrambledWavelets`, which map the range of every column to the unit interval.
+        finds it by descent on leave-one-out errors, and keeps equal scales where these are no worse
+        on rows held out (or rows are fewer than 20). "rotate" learns a full matrix, for families
+        that are the same in all directions (Fourier with a Gaussian or Matérn kernel and one gamma,
+        `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first block. Not for
+        `BrownianSheets` and `ScrambledWavelets`, which map every column to the unit interval.
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw, scales and standardisation included.
     solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "out_of_bag", "sketched", \
 "newton", "lbfgs", "multipliers", "conjugate"}, default="auto"
-        "auto" chooses by shape, loss and memory; `solution_` says what was chosen and why. "qr"
-        never squares the condition number; with it a model streams and merges but cannot forget.
-        "sketched" solves the squared loss in passes over the rows, for 5,000 functions and more.
-        Cells of `Bins` have "conjugate", "dual" (few rows: with standard deviations and
-        leave-one-out), "multipliers" and "lbfgs". "out_of_bag" weighs functions that learned from
-        targets, at a given alpha too.
-    memory : int, str or None, default=None
+        "auto" chooses by shape, loss and memory; `plan_for` and `solution_` say what and why. "qr"
+        never squares the condition number, and cannot forget. "sketched" solves the squared loss in
+        passes over the rows. Cells of `Bins` have "conjugate", "dual" (few rows), "multipliers" and
+        "lbfgs". "out_of_bag" weighs functions that learned from targets, at a given alpha too.
+    memory_limit : int, str or None, default=None
         What a fit may take beyond X, in bytes or in words ("3GB"); half of what is free if None.
         Fits in several passes keep the features if they fit in, and compute them anew in every
         pass if not. Learning scales is not counted: it takes up to 400 MB.
@@ -94,24 +87,24 @@ default="squared"
     random_state : int, RandomState, Generator or None, default=None
         Fixes the draw. None draws anew, or repeats the draw of ``frame``.
     n_jobs : int or None, default=None
-        Threads; None uses every core.
+        Threads. None uses every core that the process was given (affinity, container, joblib,
+        OPENBLAS_NUM_THREADS, ``threadpool_limits``).
     verbose : bool, default=False
-        Show a progress bar when the work takes longer than a second.
+        Show a progress bar for work that takes longer than a second.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (k,) or (n_targets, k)
+    weights_ : ndarray of shape (k,) or (n_targets, k)
         Weights of the plain φ_i, for `Bins` of every cell (``functions_.n_columns`` of them); for
         ``n_components=np.inf`` of the kernel at the training rows.
     intercept_ : float or ndarray of shape (n_targets,)
     alpha_ : float
     gcv_error_ : float
         Mean squared error on new rows by generalised cross-validation, (RSS/Σω)/(1 - df/Σω)²;
-        with fewer rows than functions df is compared with the number of distinct rows. For the
-        squared loss without a box, solved from statistics; for `Bins` up to 2,000 rows or with
-        solver="dual", as for standard deviations and `leave_one_out`.
+        with fewer rows than functions df is compared with the number of distinct rows. Known, as
+        standard deviations and `leave_one_out` are, for the squared loss solved from statistics.
     oob_error_ : float
-        Mean squared error on rows that functions have not seen, cross-validated (`Trees`,
+        Mean squared error of out-of-bag predictions, cross-validated (`Trees`,
         `Hypotheses` with solver "out_of_bag").
     feature_importances_ : ndarray of shape (n_features,)
         Shares of the columns in learned scales; they sum to 1.
@@ -120,11 +113,17 @@ default="squared"
         How many rows of fits lay outside of the range that functions on the unit cube were drawn
         for, and were clipped to it; predictions warn of such rows.
     functions_ : Functions
-        The drawn functions, of standardised rows.
+        The drawn functions: ``functions_(X)`` are the values φ_i(x) for rows as they are handed to
+        `predict`.
     frame_ : Frame
         What was read from data before the draw.
     solution_ : Solution
         What the solver did.
+    validation_ : Validation
+        The error on new rows (``kind``, ``error``, ``standard_error``) by the estimate that chose
+        alpha, or that a fit knows anyway: "gcv", with a standard error of error·√(2/(Σω - df)),
+        "heldout" or "out_of_bag". ``kind`` is None, with a ``reason``, where it would cost another
+        fit.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -196,14 +195,14 @@ default="squared"
         mean, or (mean, std) : ndarrays of the shape of y
         """
         source = self._check_X(X)
-        mean = self._shaped(self._clipped(self._scores(source)))
         if not return_std:
-            return mean
-        model, engine = self._solved, self._engine()
-        solution = predictions.least_squares(model, "return_std=True")
-        leverages = predictions.leverages(model, source, solution, engine)
-        variance = solution.noise_variance * (1 + leverages[:, None])
-        return mean, self._shaped(np.sqrt(variance))
+            return self._shaped(self._clipped(self._scores(source)))
+        model = self._solved
+        solution = predictions.least_squares(model, model.found, "return_std=True")
+        noise = solution.noise_variance
+        mean, leverages = predictions.with_leverages(model, source, self._engine(), solution)
+        std = np.sqrt(noise * (1 + leverages[:, None]))
+        return self._shaped(self._clipped(mean)), self._shaped(std)
 
     @squared_only("leave_one_out")
     def leave_one_out(self, X, y, sample_weight=None):
@@ -211,7 +210,7 @@ default="squared"
 
         y_i - e_i/(1 - h_i), h_i = ω_i(1/Σω + z̃_i'(Z̃'Z̃ + alpha·k·I)⁻¹z̃_i), at the frame and the
         ``alpha_`` of this model: one more pass over the rows. Functions that learned from targets
-        cannot forget a row: for these it is what the others, that have not seen it, predict.
+        cannot forget a row: for these it is the out-of-bag prediction.
 
         Parameters
         ----------
@@ -225,7 +224,7 @@ default="squared"
         return self._shaped(self._clipped(self._leave_one_out(X, y, sample_weight)))
 
     @property
-    def coef_(self):
+    def weights_(self):
         coef = self.solution_.coef
         return coef[:, 0] if self._flat else coef.T
 
@@ -234,29 +233,16 @@ default="squared"
         intercept = self.solution_.intercept
         return float(intercept[0]) if self._flat else intercept
 
-    def _judges(self, loss):
-        return loss.for_numbers
-
     def _validate(self, X, y, first, min_rows):
         if sparse.issparse(y):
             raise ValueError("y must be dense: use y.toarray().")
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            reset=first,
-            ensure_min_samples=min_rows,
-        )
+        X, y = self._validated(X, y, first, min_rows, multi_output=True, y_numeric=True)
         if not first and (y.ndim == 1, y.size // max(len(y), 1)) != (self._flat, self._n_targets):
             raise ValueError(
                 f"y has shape {y.shape}; the model was started with "
                 f"{'one target' if self._flat else f'{self._n_targets} columns of targets'}."
             )
-        return canonical(X), y
+        return X, y
 
     def _learn_targets(self, y, classes, streaming=False):
         self._flat = y.ndim == 1

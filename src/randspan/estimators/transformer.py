@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..checks import check_dtype, check_jobs, check_n_components
 from ..engines import CPU
-from ..families.base import OUTSIDE
-from ..families.checks import check_n_components
-from ..families.randomness import seed_from
-from ..families.rows import canonical
-from ..families.targets import as_columns
+from ..families.parts.rows import canonical
+from ..families.parts.targets import as_columns
 from ..features import Features
-from ..frame import as_family
+from ..frame import Frame, as_family
 from ..losses import Squared
 from ..solvers import Task
 from ..sources import Source, of_arrays
 from ..tuning import frames
-from .base import all_or_nothing
-from .parameters import check_dtype, check_jobs, check_weights
+from .base import DTYPES, all_or_nothing
+from .parameters import FOURIER, OfFamily, check_weights, warn_outside
 
 
-class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamily):
     """x ↦ (φ_1(x), …, φ_k(x))/√k, whose inner products approximate the family's kernel.
 
-    For `Bins` what comes out is sparse, with a column for every cell that holds a row of `fit`.
+    For `Bins` what comes out is sparse, with a column for every cell that holds a row of `fit` or
+    `partial_fit`.
 
     Parameters
     ----------
@@ -36,6 +34,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_components : int, default=100
     standardize : bool, default=True
     scales : None, "learn", "rotate" or array of shape (n_features,), default=None
+    frame : Frame or None, default=None
     dtype : {"float32", "float64"}, default="float32"
         Of the features that come out.
     random_state : int, RandomState, Generator or None, default=None
@@ -45,9 +44,10 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Attributes
     ----------
     functions_ : Functions
+        ``functions_(X)`` are the values φ_i(x) of rows as they are handed to `transform`.
     frame_ : Frame
     n_outside_ : int
-        Rows of `fit` outside of the range that functions on the unit cube were drawn for.
+        Rows of fits outside of the range that functions on the unit cube were drawn for.
     n_features_in_, feature_names_in_
 
     Examples
@@ -60,11 +60,12 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self,
-        family="fourier",
+        family=FOURIER,
         n_components=100,
         *,
         standardize=True,
         scales=None,
+        frame=None,
         dtype="float32",
         random_state=None,
         n_jobs=None,
@@ -73,6 +74,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_components = n_components
         self.standardize = standardize
         self.scales = scales
+        self.frame = frame
         self.dtype = dtype
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -102,24 +104,58 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         self
         """
+        self._begin(self._validated(X, reset=True), y, sample_weight, streaming=False)
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Read the frame from a first block, or take ``frame``; later blocks bring cells only.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`; targets are those of the first block.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "functions_")
+        X = self._validated(X, reset=first)
+        if first:
+            self._begin(X, y, sample_weight, streaming=True)
+        else:
+            self._see(Source(X, weights=check_weights(sample_weight, X)))
+        return self
+
+    def _validated(self, X, reset: bool):
+        return canonical(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=reset))
+
+    def _begin(self, X, y, sample_weight, streaming: bool) -> None:
         check_n_components(self.n_components)
         engine, task = CPU(check_jobs(self.n_jobs)), Task(Squared(), "auto", dtype=self._dtype)
-        X = canonical(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32]))
-        family, classes, targets = as_family(self.family), False, None
+        wanted, classes, targets = self._wanted(int(self.n_components)), False, None
+        given = isinstance(self.frame, Frame)
+        family = self.frame.family if given else as_family(self.family)
         if y is not None and (isinstance(self.scales, str) or family.uses_target):
             targets, classes = as_columns(X, y)
         source = of_arrays(X, targets, check_weights(sample_weight, X))
-        seed, k = seed_from(self.random_state), int(self.n_components)
-        wanted = frames.Wanted(family, k, bool(self.standardize), self.scales, seed)
-        frame = frames.read(wanted, source, task, engine)
-        self.frame_ = frame.taught(source, classes, engine.threads, engine.progress(k, ""))
-        functions = self.frame_.functions()
-        if functions.coded_parts:
-            seen = Features(self.frame_, functions, source.without_absent(), self._dtype)
-            functions = functions.with_coded(engine.encode(seen)[0])
-        self.functions_, self.n_outside_ = functions, frame.n_outside(X)
-        self._warn_outside(self.n_outside_, X)
-        return self
+        frame = frames.given(wanted, source)
+        frame = frames.obtained(wanted, frame, source, task, engine, classes, streaming)
+        self.frame_, self.n_outside_ = frame, 0
+        self.functions_ = frame.functions().framed(frame)
+        self._see(source)
+
+    def _see(self, source: Source) -> None:
+        """Take in rows that the frame is known for: a column for every cell that holds one."""
+        functions = self.functions_
+        if functions.cell_parts:
+            rows = Features(self.frame_, functions, source.without_absent(), self._dtype)
+            cells = CPU(check_jobs(self.n_jobs)).cells(rows)[0]
+            self.functions_ = functions.with_cells(cells).framed(self.frame_)
+        found = self.frame_.n_outside(source.X)
+        self.n_outside_ += found
+        warn_outside(found, source.n_rows)
 
     @all_or_nothing
     def fit_transform(self, X, y=None, **fit_params):
@@ -142,19 +178,12 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        X = canonical(
-            validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        )
-        self._warn_outside(self.frame_.n_outside(X), X)
+        X = self._validated(X, reset=False)
+        warn_outside(self.frame_.n_outside(X), X.shape[0])
         dtype, root = self._dtype, np.sqrt(self.functions_.n_components)
         features = Features(self.frame_, self.functions_, Source(X), dtype)
         engine = CPU(check_jobs(self.n_jobs))
         return engine.map(features, lambda Z, rows: (Z / root).astype(dtype))
-
-    @staticmethod
-    def _warn_outside(found: int, X) -> None:
-        if found:
-            warnings.warn(OUTSIDE.format(found, X.shape[0]), stacklevel=3)
 
     @property
     def _dtype(self) -> np.dtype:

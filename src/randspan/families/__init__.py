@@ -1,17 +1,18 @@
 """How random functions are drawn, and evaluated on one block of rows; one file a family.
 
-A family is a law (`base.Family`), drawn functions are frozen (`base.Functions`). Below them:
-`randomness` makes every number a pure function of (seed, function), `rows` hides whether a block
-is dense or sparse and how it is standardised, `sample` is what a family may read of the data,
-`loops` and `hashing` hold the compiled loops.
+A family is a distribution of functions (`base.Family`), drawn functions are frozen
+(`base.Functions`). Below them: `randomness` makes every number a pure function of (seed, function),
+`rows` hides whether a block is dense or sparse and how it is standardised, `sample` is what a
+family may read of the data, `loops` and `hashing` hold the compiled loops.
 """
 
-from .base import Family, Functions, estimate_kernel
+from .base import Family, estimate_kernel
 from .bins import Bins
 from .bumps import Bumps
 from .dictionary import Dictionary, Mercer
 from .expansions import KernelExpansions
 from .fourier import Fourier
+from .functions import Functions
 from .hypotheses import Hypotheses
 from .networks import Networks
 from .projections import Projections

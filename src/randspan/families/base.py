@@ -1,54 +1,44 @@
 """What every family of random functions is.
 
-A `Family` is a law for functions: parameters, facts, and two steps. `resolve` reads from a sample
-of rows whatever the parameters leave open ("median", a range, centres) and returns a family in
-which nothing is open any more; `sample` draws functions from that law as a pure function of the
-seed. `draw` is one after the other.
+A `Family` is a distribution of functions: parameters, facts, and two steps. `read` takes from a
+sample of rows whatever the parameters leave open ("median", a range, centres), in a small frozen
+object that `resolve` puts beside the parameters, which stay as they were written; `sample` draws
+functions from that distribution as a pure function of the seed. `draw` is one after the other.
 
-`Functions` are the drawn functions, frozen: called with rows they return the n × k matrix of
-plain values φ_i(x), without any factor 1/√k.
-
-A new family writes `sample`, and `resolve`, `kernel` and the facts where it has them.
+A new family writes `sample`, and `read`, `closed_form` and the facts where it has them.
 """
 
 from __future__ import annotations
 
-import warnings
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from .bags import Bags, Training
-from .checks import check_n_components
-from .layout import Layout
-from .randomness import seed_from
-from .rows import Rows, as_rows
-from .sample import Sample
+from ..checks import check_n_components
+from .functions import Functions
+from .parts.layout import Layout
+from .parts.out_of_bag import Training
+from .parts.randomness import seed_from
+from .parts.rows import Rows, as_rows
+from .parts.sample import Sample
 
 if TYPE_CHECKING:
     from .union import Union
 
 
-OUTSIDE = (
-    "{} of {} rows have values outside of the range that the functions were drawn for (that of the "
-    "training data, or interval=): these values are clipped to it."
-)
-
-
 class Family(BaseEstimator, ABC):
-    """A law for random functions φ(x; θ), θ ~ p, with kernel k(x, y) = E φ(x; θ) φ(y; θ)."""
+    """A distribution of functions φ(x; θ), θ ~ p, with kernel k(x, y) = E φ(x; θ) φ(y; θ)."""
 
     #: whether `functions(X)` is a sparse matrix
     sparse = False
-    #: whether functions are learned from all rows, not drawn from a law that a sample resolves
-    grows = False
+    #: whether functions are trained on rows, not drawn from a distribution that a sample resolves
+    trains = False
     #: whether the draw looks at the target
     uses_target = False
     #: how ``alpha="auto"`` is chosen: "gcv", "out_of_bag", or a number
@@ -60,7 +50,7 @@ class Family(BaseEstimator, ABC):
         """How many functions ``n_components="auto"`` draws; None: doubled until it pays no more."""
         if not isinstance(self.default_alpha, str):
             return ceil(np.sqrt(n_rows))  # few enough for least squares
-        return 100 if self.sparse or self.grows else None
+        return 100 if self.sparse or self.trains else None
 
     @property
     def bounded(self) -> float:
@@ -69,7 +59,7 @@ class Family(BaseEstimator, ABC):
 
     @property
     def rotation_invariant(self) -> bool:
-        """Whether the law of the functions is the same for x and for a rotated x."""
+        """Whether the distribution of the functions is the same for x and for a rotated x."""
         return False
 
     @property
@@ -92,13 +82,13 @@ class Family(BaseEstimator, ABC):
         """Whether functions of a column that is stretched are other functions."""
         return True
 
-    def with_bandwidth_of(self, resolved: Family) -> Family:
-        """The same law, unresolved but for the bandwidth."""
+    def with_bandwidth_of(self, other: Family) -> Family:
+        """The same family with the bandwidth that another copy of it has read from rows."""
         gamma = getattr(self, "gamma", None)
-        return self.with_values(gamma=resolved.gamma) if isinstance(gamma, str) else self
+        return self.with_values(gamma=other.resolved.gamma) if isinstance(gamma, str) else self
 
     def outside(self, rows: Rows) -> NDArray[np.bool_] | None:
-        """Which rows a resolved law clips to its range; None where it has none."""
+        """Which rows a resolved family clips to its range; None where it has none."""
         return None
 
     def draw(self, X, n_components: int, random_state=None, y=None) -> Functions:
@@ -121,25 +111,70 @@ class Family(BaseEstimator, ABC):
         rows = as_rows(X)
         sample = Sample.of(rows, seed, self.rows_wanted(n_components))
         law = self.resolve(sample, n_components, seed)
-        if law.grows:
-            return law.grow(Training.of(rows, y), n_components, seed).seeing(rows)
-        return law.sample(rows.shape[1], n_components, seed).seeing(rows)
+        if law.trains:
+            drawn = law.train(Training.of(rows, y), n_components, seed)
+        else:
+            drawn = law.drawn(rows.shape[1], n_components, seed)
+        functions = drawn.seeing(rows)
+        functions.values(rows[:1])  # refuses values of a wrong shape now, not in a later product
+        return functions
+
+    def drawn(self, n_features: int, n_components: int, seed: int) -> Functions:
+        """What `sample` returns, if it is what it should be."""
+        functions = self.sample(n_features, n_components, seed)
+        if not isinstance(functions, Functions):
+            raise TypeError(
+                f"{type(self).__name__}.sample must return Functions (a subclass of "
+                f"rs.families.Functions with a method evaluate), got {functions!r}."
+            )
+        return functions
 
     def rows_wanted(self, n_components: Any) -> int:
         """How many rows `resolve` would like to see; there may be fewer, or more."""
         return 0 if n_components in (None, np.inf) else int(n_components)
 
-    def resolve(self, sample: Sample, n_components: int, seed: int) -> Family:
-        """The same law with everything that is read from data filled in."""
-        return self
+    def read(self, sample: Sample, n_components: int, seed: int) -> Any:
+        """What the parameters leave open, read from rows: a small frozen object, or None.
+
+        Parameters that are wrong are refused here.
+        """
+        return None
+
+    def resolve(
+        self, sample: Sample, n_components: int, seed: int, like: Family | None = None
+    ) -> Self:
+        """A copy that knows what was read from rows; its parameters are as they were written.
+
+        With the bandwidth of ``like``, a copy that has read it from the same rows, if given.
+        """
+        asked = self if like is None else self.with_bandwidth_of(like)
+        copy = clone(self)
+        copy._resolved = (asked.read(sample, n_components, seed),)
+        return copy
+
+    @property
+    def resolved(self) -> Any:
+        """What was read from rows, of a family that was resolved."""
+        known = vars(self).get("_resolved")
+        if known is None:
+            raise ValueError(
+                f"{self!r} is not resolved: it has parameters that are read from rows, or checked "
+                "against them. draw(X, n_components) does that, and draws."
+            )
+        return known[0]
 
     def sample(self, n_features: int, n_components: int, seed: int) -> Functions:
-        """Functions of a resolved law, from the seed alone."""
-        raise ValueError(f"{self!r} learns its functions from rows: use draw, or fit a model.")
+        """Functions of a resolved family, from the seed alone."""
+        if self.trains:
+            raise ValueError(f"{self!r} learns its functions from rows: use draw, or fit a model.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not say how its functions are drawn: write "
+            "sample(self, n_features, n_components, seed), which returns Functions."
+        )
 
-    def grow(self, training: Training, n_components: int, seed: int) -> Functions:
+    def train(self, training: Training, n_components: int, seed: int) -> Functions:
         """Functions that are learned from rows; function i still depends on the seed and i only."""
-        return self.sample(training.rows.shape[1], n_components, seed)
+        return self.drawn(training.rows.shape[1], n_components, seed)
 
     @property
     def kernel(self) -> Callable[..., NDArray[np.float64]]:
@@ -166,7 +201,7 @@ class Family(BaseEstimator, ABC):
         return resolved.closed_form(rows, rows if Y is None else as_rows(Y))
 
     def closed_form(self, X: Rows, Y: Rows) -> NDArray[np.float64]:
-        """The kernel of a resolved law; families without one leave this as it is."""
+        """The kernel of a resolved family; those without one leave this as it is."""
         raise self.no_closed_form("none is known")
 
     def no_closed_form(self, reason: str) -> NotImplementedError:
@@ -199,130 +234,6 @@ class Family(BaseEstimator, ABC):
 
     def parts_of_union(self) -> list[Family]:
         return [self]
-
-
-@dataclass(frozen=True, eq=False)
-class Functions(ABC):
-    """Drawn functions φ_1, …, φ_k: ``functions(X)`` is the n × k matrix of φ_i(x).
-
-    Attributes
-    ----------
-    family : Family
-        The resolved law they were drawn from.
-    n_features : int
-        Number of inputs.
-    n_components : int
-        k, as the family counts it.
-    """
-
-    family: Family
-    n_features: int
-    n_components: int
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of ``functions(X)``."""
-        return self.n_components
-
-    @property
-    def n_direct(self) -> int:
-        """How many of the first columns are not drawn (direct links): no box holds for them."""
-        return 0
-
-    @property
-    def n_stored(self) -> int:
-        """How many values of a row differ from zero."""
-        return self.n_columns
-
-    @property
-    def layout(self) -> Layout:
-        """What these functions look like from outside: that of their family."""
-        dense = self.dense_part
-        return Layout(
-            self.n_components,
-            0 if dense is None else dense.n_columns,
-            sum(part.n_components for part in self.coded_parts),
-            self.n_direct,
-            self.n_targets,
-            self.bags is not None,
-            repr(self.family) if self.family.uses_target and self.bags is None else "",
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What was computed along the way can be computed again.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @property
-    def dense_part(self) -> Functions | None:
-        """The functions whose values are dense; their columns come first."""
-        return self
-
-    @property
-    def bags(self) -> Bags | None:
-        """Which rows each function has learned from, where they learned from some of them."""
-        return None
-
-    @property
-    def n_targets(self) -> int:
-        """How many targets every function predicts, a column for each; 0 if it predicts none."""
-        return 0
-
-    @property
-    def origin(self) -> NDArray[np.float64]:
-        """The mean of the targets that functions have learned to predict."""
-        return np.zeros(self.n_targets)
-
-    def unseen(self, rows: Rows, numbers: NDArray[np.int64]) -> Any:
-        """Values for rows of the training data, from what the functions have not learned there.
-
-        ``numbers`` are those of `Bags.numbers`.
-        """
-        return self.evaluate(rows)
-
-    @property
-    def coded_parts(self) -> list:
-        """The functions that are indicators of cells, each with codes of its own."""
-        return []
-
-    def with_coded(self, coded: list) -> Functions:
-        """The same functions with other cells in place of `coded_parts`."""
-        return self
-
-    def seeing(self, rows: Rows) -> Functions:
-        """The same functions, with a column for every cell that ``rows`` fall into."""
-        return self
-
-    def with_training_rows(self, values) -> Functions:
-        """The same functions; where these are kernels at training rows, at other rows."""
-        return self
-
-    def squares(self, rows: Rows) -> NDArray[np.float64] | None:
-        """k(x, x) of rows where columns are kernels k(x, x_i); None where columns are features."""
-        return None
-
-    def __call__(self, X):
-        rows = self._rows(X)
-        clipped = self.family.outside(rows)
-        if clipped is not None and clipped.any():
-            warnings.warn(OUTSIDE.format(int(clipped.sum()), len(rows)), stacklevel=2)
-        return self.evaluate(rows)
-
-    def _rows(self, X) -> Rows:
-        rows = as_rows(X)
-        if rows.shape[1] != self.n_features:
-            raise ValueError(
-                f"These functions were drawn for {self.n_features} columns, X has {rows.shape[1]}."
-            )
-        return rows
-
-    @abstractmethod
-    def evaluate(self, rows: Rows) -> Any:
-        """The values φ_i of a block of rows, in the block's precision; sparse where coded."""
-
-    def kernel(self, X, Y=None) -> NDArray[np.float64]:
-        """k(x, y) = E φ(x) φ(y) under the law these functions were drawn from."""
-        rows = self._rows(X)
-        return self.family.closed_form(rows, rows if Y is None else self._rows(Y))
 
 
 def estimate_kernel(family: Family, X, Y=None, n_components: int = 1000, random_state=None, y=None):

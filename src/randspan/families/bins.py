@@ -6,17 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from .bandwidth import median_gamma
+from ..checks import check_choice
 from .base import Family
-from .cells import CellFunctions, Table
-from .checks import check_choice, check_positive
-from .layout import Layout
-from .pitches import GammaPitches, Pitches, SampledPitches, TabulatedPitches, law_of
-from .randomness import raw_bits, uniforms
-from .rows import Rows
+from .parts.bandwidth import read_gamma
+from .parts.cells import CellFunctions, Table
+from .parts.layout import Layout
+from .parts.pitches import GammaPitches, Pitches, SampledPitches, TabulatedPitches, law_of
+from .parts.randomness import raw_bits, uniforms
+from .parts.rows import Rows
 
 
 class Bins(Family):
@@ -35,8 +34,8 @@ class Bins(Family):
     gamma : "median", float or array of shape (n_features,), default="median"
         "median" is 1/med of L1 distances of two rows.
     pitch : None, float, array of shape (n_features,), distribution or callable, default=None
-        A law of pitches in place of the kernel's, γ then being unused: one number, or one a
-        column, for a fixed pitch (the hat kernel Π max(0, 1 - |Δ_m|/pitch_m)); a law of
+        A distribution of pitches in place of the kernel's, γ then being unused: one number, or one
+        a column, for a fixed pitch (the hat kernel Π max(0, 1 - |Δ_m|/pitch_m)); one of
         ``scipy.stats`` with its parameters, or the density p(δ) as a function of an array; or a
         sampler, called as ``pitch(d, rng)`` for every grid and returning d pitches.
 
@@ -71,30 +70,25 @@ class Bins(Family):
 
     @property
     def stretch(self):
-        return np.asarray(self.gamma, dtype=np.float64)
+        return np.asarray(self.resolved.gamma, dtype=np.float64)
 
-    def resolve(self, sample, n_components, seed):
-        if isinstance(self.pitch, Pitches):
-            return self
+    def read(self, sample, n_components, seed):
         if self.pitch is not None:
             if not isinstance(self.gamma, str) or self.kernel_name != "laplacian":
                 raise ValueError("pitch takes the place of kernel and gamma: leave these out.")
-            law, gamma = law_of(self.pitch, sample.shape[1])
-            return self.with_values(pitch=law, gamma=gamma)
+            return Grids(*law_of(self.pitch, sample.shape[1]))
+        law: Pitches
         if callable(self.kernel_name):
             law = TabulatedPitches.of_kernel(self.kernel_name)
         else:
             known = " or a callable, a one-dimensional kernel"
             check_choice("kernel", self.kernel_name, ("laplacian",), known)
             law = GammaPitches()
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("median",), " or positive number(s)")
-            return self.with_values(pitch=law, gamma=median_gamma(sample, "cityblock"))
-        check_positive("gamma", self.gamma, sample.shape[1])
-        return self.with_values(pitch=law)
+        return Grids(law, read_gamma(self.gamma, sample, "cityblock"))
 
     def sample(self, n_features, n_components, seed):
-        slopes = np.asarray(self.gamma) / self.pitch.draw(seed, n_components, n_features)
+        pitches = self.resolved.pitches.draw(seed, n_components, n_features)
+        slopes = np.asarray(self.resolved.gamma) / pitches
         size = n_components * n_features
         return BinFunctions(
             self,
@@ -109,15 +103,24 @@ class Bins(Family):
         )
 
     def closed_form(self, X, Y):
-        if isinstance(self.pitch, SampledPitches):
+        pitches, gamma = self.resolved.pitches, self.resolved.gamma
+        if isinstance(pitches, SampledPitches):
             raise self.no_closed_form("the pitches come from a sampler of yours")
-        x, y = (rows.dense.astype(np.float64) * self.gamma for rows in (X, Y))
-        if isinstance(self.pitch, GammaPitches):
+        x, y = (rows.dense.astype(np.float64) * gamma for rows in (X, Y))
+        if isinstance(pitches, GammaPitches):
             return np.exp(-cdist(x, y, "cityblock"))
         product = np.ones((len(x), len(y)))
         for left, right in zip(x.T, y.T, strict=True):
-            product *= self.pitch.kernel(np.abs(left[:, None] - right))
+            product *= pitches.kernel(np.abs(left[:, None] - right))
         return product
+
+
+@dataclass(frozen=True, eq=False)
+class Grids:
+    """The distribution of pitches at unit scale, and γ, what x is multiplied by before it holds."""
+
+    pitches: Pitches
+    gamma: float | NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,20 +134,5 @@ class BinFunctions(CellFunctions):
 
     def keys(self, rows: Rows, groups: slice) -> NDArray[np.uint64]:
         """Keys of the cells of rows in some grids, one line for every grid."""
-        from . import hashing
-
-        slopes, offsets = self.slopes[groups], -self.shifts[groups]
-        # Centre and scale go into the grid: dense and sparse rows, and blocks of any precision,
-        # are then compared with the same numbers.
-        if rows.scale is not None:
-            slopes = slopes * rows.scale
-        if rows.centre is not None:
-            offsets = offsets - slopes * rows.centre
-        out = np.empty((len(slopes), len(rows)), dtype=np.uint64)
-        grid = (slopes, offsets, self.first[groups], self.second[groups], out)
-        values = rows.values
-        if sparse.issparse(values):
-            hashing.sparse_keys(values.indptr, values.indices, values.data, *grid)
-        else:
-            hashing.dense_keys(np.ascontiguousarray(values.T, dtype=np.float64), *grid)
-        return out
+        grids = (self.slopes, self.shifts, self.first, self.second)
+        return rows.hashes(*(part[groups] for part in grids))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .bandwidth import median_gamma
-from .base import Family, Functions
-from .checks import check_choice, check_positive
-from .randomness import normals, sampled
-from .rows import Rows
+from ..checks import check_choice
+from .base import Family
+from .functions import Functions
+from .parts.bandwidth import read_gamma
+from .parts.randomness import normals, sampled
+from .parts.rows import Rows
 
 
 class Bumps(Family):
@@ -53,44 +54,39 @@ class Bumps(Family):
 
     @property
     def stretch(self):
-        return np.sqrt(2 * np.asarray(self.gamma, dtype=np.float64))
+        return np.sqrt(2 * np.asarray(self.resolved.gamma, dtype=np.float64))
 
-    def resolve(self, sample, n_components, seed):
-        resolved = self
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("median",), " or positive number(s)")
-            resolved = resolved.with_values(gamma=median_gamma(sample, "euclidean"))
-        else:
-            check_positive("gamma", self.gamma, sample.shape[1])
+    def read(self, sample, n_components, seed):
+        gamma = read_gamma(self.gamma, sample, "euclidean")
+        if callable(self.centers):
+            return Centres(gamma, None)
         if isinstance(self.centers, str):
             choices = ("data", "normal")
             check_choice("centers", self.centers, choices, ", a callable sampler or an array")
-            if self.centers == "data":
-                resolved = resolved.with_values(centers=sample.rows.dense)
-        elif not callable(self.centers):
-            shape = np.shape(self.centers)
-            if len(shape) != 2 or shape[0] < 1 or shape[1] != sample.shape[1]:
-                raise ValueError(f"centers must have shape (m, {sample.shape[1]}), got {shape}.")
-        return resolved
+            return Centres(gamma, sample.rows.dense if self.centers == "data" else None)
+        shape = np.shape(self.centers)
+        if len(shape) != 2 or shape[0] < 1 or shape[1] != sample.shape[1]:
+            raise ValueError(f"centers must have shape (m, {sample.shape[1]}), got {shape}.")
+        return Centres(gamma, np.asarray(self.centers, dtype=np.float64))
 
     def sample(self, n_features, n_components, seed):
-        if callable(self.centers):
-            centers = sampled(self.centers, seed, "centers", n_components, n_features)
-        elif isinstance(self.centers, str):
-            centers = normals(seed, "centers", n_components, n_features)
-        else:
-            pool = np.asarray(self.centers, dtype=np.float64)
+        pool = self.resolved.pool
+        if pool is not None:
             centers = pool[np.arange(n_components) % len(pool)]
-        return BumpFunctions(self, n_features, n_components, centers)
+        elif callable(self.centers):
+            centers = sampled(self.centers, seed, "centers", n_components, n_features)
+        else:
+            centers = normals(seed, "centers", n_components, n_features)
+        gamma = np.broadcast_to(self.resolved.gamma, n_features).astype(np.float64)
+        return BumpFunctions(self, n_features, n_components, centers, gamma)
 
     def closed_form(self, X, Y):
         if callable(self.centers):
             raise self.no_closed_form("the centres come from a sampler of yours")
-        d = X.shape[1]
-        root = np.sqrt(np.broadcast_to(np.asarray(self.gamma, np.float64), d))
+        d, z = X.shape[1], self.resolved.pool
+        root = np.sqrt(np.broadcast_to(np.asarray(self.resolved.gamma, np.float64), d))
         x, y = X.dense.astype(np.float64), Y.dense.astype(np.float64)
-        if not isinstance(self.centers, str):
-            z = np.asarray(self.centers, dtype=np.float64)
+        if z is not None:
             left = np.exp(-_squared_distances(x * root, z * root))
             right = np.exp(-_squared_distances(y * root, z * root))
             return left @ right.T / len(z)
@@ -107,21 +103,25 @@ def _squared_distances(x, y):
 
 
 @dataclass(frozen=True, eq=False)
+class Centres:
+    """γ, and rows to take centres from, None where they have a distribution of their own."""
+
+    gamma: float | NDArray[np.float64]
+    pool: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False)
 class BumpFunctions(Functions):
     """exp(-γ‖x - z‖²) for drawn centres z."""
 
     centers: NDArray[np.float64]
+    gamma: NDArray[np.float64]
 
     def evaluate(self, rows: Rows) -> NDArray:
-        gamma = np.broadcast_to(np.asarray(self.family.gamma, np.float64), self.n_features)
+        gamma = self.gamma
         # -γ‖x-z‖² = 2x'γz - z'γz - x'γx: one product, then two vectors.
-        values = rows.project(2 * gamma * self.centers)
+        values = rows.products(2 * gamma * self.centers)
         values -= (self.centers**2 @ gamma).astype(rows.dtype)
-        if rows.rotation is None:
-            scale = np.sqrt(gamma) if rows.scale is None else rows.scale * np.sqrt(gamma)
-            norms = Rows(rows.values, rows.centre, scale, np.float64).squared_norms()
-        else:  # only where γ is one number
-            norms = gamma[0] * rows.squared_norms()
-        values -= norms[:, None].astype(rows.dtype)
+        values -= rows.norms(gamma)[:, None].astype(rows.dtype)
         np.minimum(values, 0, out=values)
         return np.exp(values, out=values)

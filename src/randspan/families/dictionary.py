@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, clone
 
-from .anchors import Anchored
-from .base import Family, Functions
-from .checks import is_count
-from .randomness import raw_bits
-from .rows import Rows
+from ..checks import is_count
+from .base import Family
+from .functions import Functions
+from .parts.anchors import Anchored, Kernel
+from .parts.randomness import raw_bits
+from .parts.rows import Rows
 
 # Values of basis functions that are worked on at once: 32 MB.
 AT_ONCE = 2**22
@@ -77,12 +78,10 @@ class Dictionary(Family):
             return self.basis.rows_wanted(n_components)
         return super().rows_wanted(n_components)
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         basis = self.basis
-        if isinstance(basis, Basis):
-            return self
         if isinstance(basis, Mercer):
-            return self.with_values(basis=basis.resolve(sample, n_components, seed))
+            return basis.read(sample, n_components, seed)
         call = getattr(basis, "transform", basis)
         listed = isinstance(basis, Sequence) and all(map(callable, basis))
         if isinstance(basis, (type, Family)) or not (listed or callable(call)):
@@ -93,20 +92,21 @@ class Dictionary(Family):
         if hasattr(basis, "__len__") and len(basis) == 0:
             raise ValueError("The basis is empty: it must have one function at least.")
         if listed:
-            return self.with_values(basis=Listed(list(basis), len(basis)))
+            return Listed(list(basis), len(basis))
         if callable(basis) and hasattr(basis, "__len__"):
-            return self.with_values(basis=Blocks(basis, len(basis)))
+            return Blocks(basis, len(basis))
         first = _checked(call(sample.rows[:1].exact), 1, None, repr(basis))
-        return self.with_values(basis=Whole(call, first.shape[1]))
+        return Whole(call, first.shape[1])
 
     def sample(self, n_features, n_components, seed):
-        return DictionaryFunctions(self, n_features, n_components, seed)
+        return DictionaryFunctions(self, n_features, n_components, seed, self.resolved)
 
     def closed_form(self, X, Y):
         left, right = X.exact, Y.exact
         total = np.zeros((len(left), len(right)))
-        for columns in self.basis.blocks():
-            a, b = (self.basis.checked(x, columns) for x in (left, right))
+        basis: Basis = self.resolved
+        for columns in basis.blocks():
+            a, b = (basis.checked(x, columns) for x in (left, right))
             products = a @ b.T
             total += products.toarray() if sparse.issparse(products) else products
         return total
@@ -117,15 +117,16 @@ class DictionaryFunctions(Functions):
     """Σ_i ξ_i φ_i(x) for drawn ξ that are functions of the seed."""
 
     seed: int
+    basis: Basis
 
     @cached_property
     def _function_keys(self) -> NDArray[np.uint64]:
-        from .scrambling import function_keys  # here, because importing numba takes long
+        from .parts.scrambling import function_keys  # here, because importing numba takes long
 
         return function_keys(self.seed, self.n_components)
 
     def _node_keys(self, numbers: NDArray) -> NDArray[np.uint64]:
-        from .scrambling import chained
+        from .parts.scrambling import chained
 
         numbers = np.ascontiguousarray(numbers, dtype=np.int64)
         first = raw_bits(self.seed, "basis", 1)[0]
@@ -133,14 +134,14 @@ class DictionaryFunctions(Functions):
 
     def coefficients(self, numbers) -> NDArray[np.float64]:
         """ξ of some basis functions, by their numbers: a row each, in every drawn function."""
-        from . import scrambling
+        from .parts import scrambling
 
         out = np.empty((len(numbers), self.n_components))
         scrambling.coefficients(self._node_keys(numbers), self._function_keys, out)
         return out
 
     def evaluate(self, rows: Rows) -> NDArray:
-        basis: Basis = self.family.basis
+        basis = self.basis
         out = np.empty((len(rows), self.n_components), dtype=rows.dtype)
         step = int(np.clip(AT_ONCE // len(basis), 1, ROWS)) if basis.whole else ROWS
         for start in range(0, len(rows), step):
@@ -149,7 +150,7 @@ class DictionaryFunctions(Functions):
         return out
 
     def _values(self, basis: Basis, rows: Rows) -> NDArray[np.float64]:
-        from .scrambling import add_products
+        from .parts.scrambling import add_products
 
         X = rows.exact
         total = np.zeros((len(X), self.n_components))
@@ -170,7 +171,7 @@ class DictionaryFunctions(Functions):
 
 
 class Basis(ABC):
-    """F functions, evaluated block by block: what `Dictionary.resolve` makes of a basis."""
+    """F functions, evaluated block by block: what `Dictionary` makes of the basis it was given."""
 
     #: whether a block costs as much as all of them
     whole = False
@@ -313,40 +314,40 @@ class Mercer(Anchored, BaseEstimator):
     def rows_wanted(self, n_components):
         return int(self.anchors) if is_count(self.anchors) else 0
 
-    def resolve(self, sample, n_components: int, seed: int) -> Eigenfunctions:
+    def read(self, sample, n_components: int, seed: int) -> Eigenfunctions:
         """The eigenfunctions, on anchors chosen from a sample of rows."""
         if self.rank is not None and not is_count(self.rank):
             raise ValueError(f"rank must be None or a positive whole number, got {self.rank!r}.")
-        known = self.resolved_kernel(sample, n_components, seed)
-        law = Mercer(**known, anchors=self.anchors, kernel_params=self.kernel_params)
-        anchors = law.chosen(sample, n_components, seed, n_components)
-        values, vectors = linalg.eigh(law.values(Rows(anchors), anchors))
+        kernel = self.read_kernel(sample, n_components, seed)
+        anchors = self.read_anchors(kernel, sample, n_components, seed, n_components)
+        values, vectors = linalg.eigh(kernel.values(Rows(anchors), anchors))
         values, vectors = values[::-1], vectors[:, ::-1].copy()
         if -values.min() > 1e-8 * max(values.max(), 0.0):
             raise ValueError(
-                f"The kernel {known['kernel']!r} has negative eigenvalues (from {values.min():.2g} "
+                f"The kernel {kernel.kernel!r} has negative eigenvalues (from {values.min():.2g} "
                 f"to {values.max():.2g}): only a positive definite one has this basis."
             )
         kept = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
         kept[len(values) if self.rank is None else int(self.rank) :] = False
         if not kept.any():
-            raise ValueError(f"The kernel {known['kernel']!r} is 0 between all anchors.")
+            raise ValueError(f"The kernel {kernel.kernel!r} is 0 between all anchors.")
         # Of two opposite eigenvectors, the one whose largest entry is positive.
         largest = np.abs(vectors).argmax(axis=0)
         vectors *= np.sign(vectors[largest, np.arange(len(largest))])
-        law.anchors = anchors
-        return Eigenfunctions(law, vectors[:, kept] / np.sqrt(values[kept]), int(kept.sum()))
+        weights = vectors[:, kept] / np.sqrt(values[kept])
+        return Eigenfunctions(kernel, anchors, weights, int(kept.sum()))
 
 
 @dataclass(frozen=True)
 class Eigenfunctions(Basis):
     """k(x, Z) u_i/√μ_i."""
 
-    law: Mercer
+    kernel: Kernel
+    anchors: NDArray[np.float64]
     weights: NDArray[np.float64]
     count: int
     whole = True
-    name = property(lambda self: repr(self.law))
+    name = property(lambda self: f"Mercer({self.kernel.kernel!r})")
 
     def values(self, X, columns):
-        return self.law.values(Rows(X), self.law.anchors) @ self.weights
+        return self.kernel.values(Rows(X), self.anchors) @ self.weights

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .anchors import MOST_PIVOTS, PRODUCTS, Anchored, inverse_root, is_array
-from .base import Family, Functions
-from .checks import check_choice, is_count
-from .randomness import normals, sampled, uniforms
-from .rows import Rows
+from ..checks import check_choice, is_count
+from .base import Family
+from .functions import Functions
+from .parts.anchors import MOST_PIVOTS, PRODUCTS, Anchored, Kernel, inverse_root, is_array
+from .parts.randomness import normals, sampled, uniforms
+from .parts.rows import Rows
 
 # None takes all rows as anchors up to here; anchors are dense, and of very wide rows there are
 # fewer.
@@ -90,10 +91,15 @@ class KernelExpansions(Anchored, Family):
 
     @property
     def stretch(self):
-        if self.gamma is None or isinstance(self.gamma, str):
+        known = self.resolved.kernel.gamma
+        if known is None:
             return None
-        gamma = np.float64(self.gamma)
+        gamma = np.float64(known)
         return {"rbf": np.sqrt(2 * gamma), "laplacian": gamma}.get(self._name)
+
+    def with_bandwidth_of(self, other):
+        gamma = other.resolved.kernel.gamma
+        return self.with_values(gamma=gamma) if isinstance(self.gamma, str) else self
 
     @property
     def _nystrom(self) -> bool:
@@ -105,43 +111,53 @@ class KernelExpansions(Anchored, Family):
         every = self.anchors is None and not self._nystrom
         return MOST_ANCHORS if every else super().rows_wanted(n_components)
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         if not callable(self.coefficients):
             known = (*LAWS, "nystrom")
             check_choice("coefficients", self.coefficients, known, " or a callable sampler")
-        resolved = self.with_values(**self.resolved_kernel(sample, n_components, seed))
+        kernel = self.read_kernel(sample, n_components, seed)
         most = min(MOST_ANCHORS, max(100, WIDEST // sample.shape[1]))
         if self._nystrom:
             most = min(n_components, MOST_PIVOTS)
-        return resolved.with_values(anchors=resolved.chosen(sample, n_components, seed, most))
+        return Expansion(kernel, self.read_anchors(kernel, sample, n_components, seed, most))
 
     def sample(self, n_features, n_components, seed):
-        anchors, k = self.anchors, n_components
+        kernel, anchors, k = self.resolved.kernel, self.resolved.anchors, n_components
         if self._nystrom:
             anchors = anchors[:k]
-            root = inverse_root(self.values(Rows(anchors), anchors))
+            root = inverse_root(kernel.values(Rows(anchors), anchors))
             coefficients = np.zeros((k, len(anchors)))
             coefficients[: len(anchors)] = np.sqrt(k) * root
         elif callable(self.coefficients):
             coefficients = sampled(self.coefficients, seed, "coefficients", k, len(anchors))
         else:
             coefficients = LAWS[self.coefficients](seed, "coefficients", k, len(anchors))
-        return ExpansionFunctions(self, n_features, k, anchors, coefficients)
+        return ExpansionFunctions(self, n_features, k, kernel, anchors, coefficients)
 
     def closed_form(self, X, Y):
         if callable(self.coefficients):
             raise self.no_closed_form("the coefficients come from a sampler of yours")
-        left, right = (self.values(rows, self.anchors).astype(np.float64) for rows in (X, Y))
+        kernel, anchors = self.resolved.kernel, self.resolved.anchors
+        left, right = (kernel.values(rows, anchors).astype(np.float64) for rows in (X, Y))
         if not self._nystrom:
             return VARIANCES[self.coefficients] * left @ right.T
-        root = inverse_root(self.values(Rows(self.anchors), self.anchors))
+        root = inverse_root(kernel.values(Rows(anchors), anchors))
         return (left @ root) @ (right @ root).T
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """A kernel and its anchors."""
+
+    kernel: Kernel
+    anchors: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class ExpansionFunctions(Functions):
     """Σ_i β_i k(x_i, x), one row of ``coefficients`` for every function."""
 
+    kernel_of_anchors: Kernel
     anchors: NDArray[np.float64]
     coefficients: NDArray[np.float64]
 
@@ -149,11 +165,11 @@ class ExpansionFunctions(Functions):
         out = np.empty((len(rows), self.n_components), dtype=rows.dtype)
         # K_ZZ^{-1/2} may be large, and would make much of the rounding errors of float32 values.
         dtype = np.dtype(np.float64) if self.family._nystrom else rows.dtype
-        rows = Rows(rows.values, rows.centre, rows.scale, dtype, rows.rotation)
+        rows = rows.cast(dtype)
         coefficients = self.coefficients.T.astype(dtype)
-        dense = sparse.issparse(rows.values) and self.family._name not in PRODUCTS
+        dense = sparse.issparse(rows.values) and self.kernel_of_anchors.name not in PRODUCTS
         step = max(64, AT_ONCE // max(len(self.anchors), self.n_features if dense else 1))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            out[part] = self.family.values(rows[part], self.anchors) @ coefficients
+            out[part] = self.kernel_of_anchors.values(rows[part], self.anchors) @ coefficients
         return out

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .bandwidth import median_gamma
-from .base import Family, Functions
-from .checks import check_choice, check_positive
-from .frequencies import SAMPLINGS, HadamardFrequencies
-from .randomness import sampled, uniforms
-from .rows import Rows
-from .spectra import LAWS
+from ..checks import check_choice
+from .base import Family
+from .functions import Functions
+from .parts.bandwidth import Bandwidth, read_gamma
+from .parts.frequencies import SAMPLINGS, HadamardFrequencies
+from .parts.randomness import sampled, uniforms
+from .parts.rows import Rows
+from .parts.spectra import LAWS
 
 
 class Fourier(Family):
@@ -72,32 +73,28 @@ class Fourier(Family):
     def stretch(self):
         if callable(self.kernel_name):
             return None
-        return LAWS[self.kernel_name].stretch(np.asarray(self.gamma, dtype=np.float64))
+        return LAWS[self.kernel_name].stretch(np.asarray(self.resolved.gamma, dtype=np.float64))
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_choice("form", self.form, ("phase", "paired"))
         if callable(self.kernel_name):
             if self.sampling != "iid":
                 raise ValueError(
-                    f"sampling={self.sampling!r} needs a law that randspan knows; with a sampler "
-                    "of your own use sampling='iid'."
+                    f"sampling={self.sampling!r} needs a distribution that randspan knows; with a "
+                    "sampler of your own use sampling='iid'."
                 )
-            return self
+            return Bandwidth(1.0)
         check_choice("kernel", self.kernel_name, LAWS, " or a callable that samples frequencies")
         law = LAWS[self.kernel_name]
         if self.sampling in ("orthogonal", "structured") and not law.radial:
             radial = ", ".join(repr(name) for name in LAWS if LAWS[name].radial)
             raise ValueError(
-                f"sampling={self.sampling!r} turns directions freely, which keeps the law of the "
-                f"frequencies only for radial kernels ({radial}); the {self.kernel_name} kernel is "
-                "a product over the columns: use sampling='iid' or 'qmc'."
+                f"sampling={self.sampling!r} turns directions freely, which keeps the distribution "
+                f"of frequencies only for radial kernels ({radial}); the {self.kernel_name} kernel "
+                "is a product over the columns: use sampling='iid' or 'qmc'."
             )
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("median",), " or positive number(s)")
-            return self.with_values(gamma=median_gamma(sample, law.metric))
-        check_positive("gamma", self.gamma, sample.shape[1])
-        return self
+        return Bandwidth(read_gamma(self.gamma, sample, law.metric))
 
     def sample(self, n_features, n_components, seed):
         paired = self.form == "paired"
@@ -108,7 +105,9 @@ class Fourier(Family):
             frequencies: Any = sampled(self.kernel_name, seed, "frequencies", count, n_features)
         else:
             law = LAWS[self.kernel_name]
-            stretch = law.stretch(np.broadcast_to(self.gamma, n_features).astype(np.float64))
+            stretch = law.stretch(
+                np.broadcast_to(self.resolved.gamma, n_features).astype(np.float64)
+            )
             frequencies = SAMPLINGS[self.sampling](law, n_features, count, seed)
         if isinstance(frequencies, np.ndarray):
             frequencies = frequencies * stretch
@@ -118,7 +117,7 @@ class Fourier(Family):
         if callable(self.kernel_name):
             raise self.no_closed_form("the frequencies come from a sampler of yours")
         law = LAWS[self.kernel_name]
-        stretch = law.stretch(np.asarray(self.gamma, dtype=np.float64))
+        stretch = law.stretch(np.asarray(self.resolved.gamma, dtype=np.float64))
         return law.kernel(
             X.dense.astype(np.float64) * stretch, Y.dense.astype(np.float64) * stretch
         )
@@ -133,16 +132,14 @@ class FourierFunctions(Functions):
     phases: NDArray
 
     def evaluate(self, rows: Rows) -> NDArray:
-        from . import loops  # here, because importing numba takes longer than all the rest
-
         if isinstance(self.frequencies, HadamardFrequencies):
-            turns = self.frequencies.project(rows, self.stretch / (2 * np.pi))
+            turns = self.frequencies.products(rows, self.stretch / (2 * np.pi))
         else:
-            turns = rows.project(self.frequencies / (2 * np.pi))
+            turns = rows.products(self.frequencies / (2 * np.pi))
         if self.family.form == "phase":
-            return loops.cosines(turns, self.phases)
-        values = loops.paired_cosines(turns)
+            return rows.cosines(turns, self.phases)
+        values = rows.paired_cosines(turns)
         if self.n_components % 2:
-            alone = loops.cosines(turns[:, -1:].copy(), self.phases[-1:])
+            alone = rows.cosines(turns[:, -1:].copy(), self.phases[-1:])
             values = np.hstack([values[:, :-2], alone])
         return values

@@ -11,13 +11,13 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from .bags import Bags, Training
+from ..checks import check_choice
 from .base import Family
-from .checks import check_choice
-from .grown import GrownFunctions, Growth, check_share, weighted_mean
-from .layout import Layout
-from .randomness import generator, raw_bits
-from .rows import Rows
+from .parts.layout import Layout
+from .parts.out_of_bag import OutOfBagRows, Training
+from .parts.randomness import generator, raw_bits
+from .parts.rows import Rows
+from .parts.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
 
 # Entries that sparse rows may have where standardising makes them dense.
 MOST_ENTRIES = 2**28
@@ -44,7 +44,7 @@ class Hypotheses(Family):
         Predictors may be called from several threads at once.
     bootstrap : float, default=0.8
         The share of the rows that a hypothesis learns from, drawn without replacement; with 1 there
-        are none that it has not seen.
+        are no out-of-bag rows.
     targets : "given" or "random", default="given"
         "random" hands over y ~ N(0, 1) (classes, with equal chances, to classifiers) in place of
         the targets, for all rows: nothing then looks at the targets.
@@ -66,7 +66,7 @@ class Hypotheses(Family):
     True
     """
 
-    grows = True
+    trains = True
     differentiable = property(lambda self: False)
 
     def __init__(self, sampler, bootstrap=0.8, targets="given"):
@@ -94,7 +94,7 @@ class Hypotheses(Family):
         spent = "" if some else repr(self)
         return Layout(n_components, n_components * n_targets, 0, 0, n_targets, some, spent)
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         if not self._estimator and not callable(self.sampler):
             raise ValueError(
                 "sampler must be a callable (X, y, rng) -> predictor or a scikit-learn estimator, "
@@ -102,9 +102,8 @@ class Hypotheses(Family):
             )
         check_choice("targets", self.targets, ("given", "random"))
         check_share(self.bootstrap)
-        return self
 
-    def grow(self, training, n_components, seed):
+    def train(self, training, n_components, seed):
         X, n = _plain(training.rows), len(training.rows)
         school = _School(self, X, training, seed)
         drawn = []
@@ -115,23 +114,23 @@ class Hypotheses(Family):
                 y = rng.integers(2, size=n) if self._classifier else rng.standard_normal(n)
                 drawn.append(school.taught(j, rows, y, rng, 2 if self._classifier else 0, 1))
             return HypothesisFunctions(
-                self, X.shape[1], n_components, Growth(None, np.zeros(1)), False, drawn
+                self, X.shape[1], n_components, TrainedOn(None, np.zeros(1)), False, drawn
             )
         targets = training.given_targets(self)
-        bags = Bags.of(training, float(self.bootstrap), seed)
+        out_of_bag = OutOfBagRows.of(training, float(self.bootstrap), seed)
         # Classifiers and samplers see numbers of classes, estimators of numbers ±1.
         classes = training.classes and (self._classifier or not self._estimator)
         y, n_targets = _as_given(targets, classes), targets.shape[1]
         n_classes = max(2, n_targets) if classes else 0
         for j in range(n_components):
-            inside = bags.bag(j, 0, n) if self.bootstrap < 1 else np.ones(n, dtype=bool)
+            inside = out_of_bag.in_bag(j, 0, n) if self.bootstrap < 1 else np.ones(n, dtype=bool)
             rows = np.flatnonzero(inside & (training.each > 0))
             rng = generator(seed, "hypotheses", j)
             drawn.append(school.taught(j, rows, y, rng, n_classes, n_targets))
-        growth = Growth(
-            bags if self.bootstrap < 1 else None, weighted_mean(targets, training.weights)
+        trained_on = TrainedOn(
+            out_of_bag if self.bootstrap < 1 else None, weighted_mean(targets, training.weights)
         )
-        return HypothesisFunctions(self, X.shape[1], n_components, growth, True, drawn)
+        return HypothesisFunctions(self, X.shape[1], n_components, trained_on, True, drawn)
 
     @property
     def _classifier(self) -> bool:
@@ -160,7 +159,7 @@ def _plain(rows: Rows) -> Any:
             f"{rows.shape[0]} sparse rows of {rows.shape[1]} columns are too many to be made dense "
             "for standardising; standardize=False hands them over as they are."
         )
-    return Rows(rows.values, rows.centre, rows.scale, np.float64, rows.rotation).dense
+    return rows.exact
 
 
 @dataclass(frozen=True)
@@ -296,11 +295,11 @@ def _with_state(estimator: Any, state: int) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class HypothesisFunctions(GrownFunctions):
+class HypothesisFunctions(TrainedFunctions):
     """What drawn hypotheses predict.
 
     ``learned`` says whether they have learned the targets. Two draws are the same if their families
-    and bags are: predictors need not know how to compare themselves.
+    and out_of_bag are: predictors need not know how to compare themselves.
     """
 
     learned: bool
@@ -308,7 +307,7 @@ class HypothesisFunctions(GrownFunctions):
 
     @property
     def n_targets(self) -> int:
-        return len(self.growth.origin) if self.learned else 0
+        return len(self.trained_on.origin) if self.learned else 0
 
     @property
     def n_columns(self) -> int:

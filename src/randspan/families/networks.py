@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .activations import activated, check_activation, mean_product
-from .base import Family, Functions
-from .checks import check_choice, check_number, is_count
-from .randomness import normals_or_sampled
-from .rows import Rows
+from ..checks import check_choice, check_number, is_count
+from .base import Family
+from .functions import Functions
+from .parts.activations import activated, check_activation, mean_product
+from .parts.randomness import normals_or_sampled
+from .parts.rows import Rows
 
 # Values of a hidden layer that are worked on at once: they should stay in the cache.
 AT_ONCE = 2**19
@@ -34,9 +35,9 @@ class Networks(Family):
         As for `Units`: "sigmoid", "tanh", "relu", "sign", "cos", "gaussian", or a function of an
         array, applied elementwise.
     weights : "normal" or callable, default="normal"
-        The law of the entries of W_l and v before ``scale`` and the division by the root of the
-        number of inputs; a sampler is called as ``weights(size, rng)`` for every layer of every
-        network.
+        The distribution of the entries of W_l and v before ``scale`` and the division by the root
+        of the number of inputs; a sampler is called as ``weights(size, rng)`` for every layer of
+        every network.
     scale : float, default=1.0
     bias : bool, default=True
         Whether there are b_l and c.
@@ -75,15 +76,15 @@ class Networks(Family):
             )
         return tuple(map(int, layers))
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         check_activation(self.activation)
         if not callable(self.weights):
             check_choice("weights", self.weights, ("normal",), " or a callable sampler")
         check_number("scale", self.scale)
-        return self.with_values(hidden=self._hidden)
+        return Layers(self._hidden)
 
     def sample(self, n_features, n_components, seed):
-        sizes = [n_features, *self._hidden, 1]
+        sizes = [n_features, *self.resolved.hidden, 1]
         weights, biases = [], []
         for layer, (inner, outer) in enumerate(pairwise(sizes)):
             stream, size = f"weights {layer}", inner * outer
@@ -96,7 +97,7 @@ class Networks(Family):
         return NetworkFunctions(self, n_features, n_components, weights, biases)
 
     def closed_form(self, X, Y):
-        if len(self._hidden) > 1:
+        if len(self.resolved.hidden) > 1:
             raise self.no_closed_form("only networks of one hidden layer have one")
         if callable(self.weights):
             raise self.no_closed_form("the weights come from a sampler of yours")
@@ -108,6 +109,13 @@ class Networks(Family):
         if values is None:
             raise self.no_closed_form(f"none is known for the activation {self.activation!r}")
         return values + bool(self.bias)
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Units of every hidden layer."""
+
+    hidden: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +143,7 @@ class NetworkFunctions(Functions):
     def _run(self, rows: Rows, weights: list[NDArray], biases: list[NDArray], out: NDArray) -> None:
         k, units = self.n_components, weights[0].shape[1]
         # The first layer of all networks is one product, all others are one for every network.
-        values = rows.project(weights[0].reshape(k * units, -1))
+        values = rows.products(weights[0].reshape(k * units, -1))
         if biases:
             values += biases[0].ravel()
         values = self._activated(values).reshape(len(rows), k, units)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Family, Functions
-from .checks import check_choice, check_number
-from .randomness import normals_or_sampled
-from .rows import Rows
+from ..checks import check_choice, check_number
+from .base import Family
+from .functions import Functions
+from .parts.randomness import normals_or_sampled
+from .parts.rows import Rows
 
 
 class Projections(Family):
@@ -19,7 +20,7 @@ class Projections(Family):
     Parameters
     ----------
     weights : "normal" or callable, default="normal"
-        The law of w before ``scale``; a sampler is called as ``weights(d, rng)``.
+        The distribution of w before ``scale``; a sampler is called as ``weights(d, rng)``.
     scale : float, default=1.0
 
     Examples
@@ -36,11 +37,10 @@ class Projections(Family):
         self.weights = weights
         self.scale = scale
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         if not callable(self.weights):
             check_choice("weights", self.weights, ("normal",), " or a callable sampler")
         check_number("scale", self.scale)
-        return self
 
     def sample(self, n_features, n_components, seed):
         weights = normals_or_sampled(self.weights, seed, "weights", n_components, n_features)
@@ -59,4 +59,4 @@ class ProjectionFunctions(Functions):
     weights: NDArray[np.float64]
 
     def evaluate(self, rows: Rows) -> NDArray:
-        return rows.project(self.weights)
+        return rows.products(self.weights)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
 
-from .checks import check_choice
-from .grids import GRIDS, Ladder, Rung
-from .multiresolution import TENSOR_PRODUCTS, Multiresolution
+from ..checks import check_choice
+from .parts.grids import GRIDS, Ladder, Rung
+from .parts.multiresolution import TENSOR_PRODUCTS, Multiresolution
 
 
 class BrownianSheets(Multiresolution):
@@ -72,14 +72,14 @@ class BrownianSheets(Multiresolution):
     def differentiable(self) -> bool:
         return self.order > 0
 
-    def resolve(self, sample, n_components, seed):
+    def filled(self, sample):
         whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
         if not (whole and 0 <= self.order <= 2):
             raise ValueError(f"order must be 0, 1 or 2, got {self.order!r}.")
         check_choice("grid", self.grid, GRIDS)
         if self._too_wide(sample):
-            return self.with_values(grid="sparse").resolve(sample, n_components, seed)
-        return self.resolve_depth(sample).resolve_cube(sample)
+            return self.with_values(grid="sparse").filled(sample)
+        return self.with_depth(sample)
 
     def _too_wide(self, sample) -> bool:
         """Whether a tensor grid that nobody gave a depth has more products than are worth it."""
@@ -105,7 +105,7 @@ class BrownianSheets(Multiresolution):
         return GRIDS[self.grid].kernel(x, y)
 
     def closed_form(self, X, Y):
-        if self.depth != np.inf:
+        if self.resolved.known["depth"] != np.inf:
             return super().closed_form(X, Y)
         x, y = self.cube.places(X), self.cube.places(Y)
         total = np.ones((len(x), len(y)))

@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .base import Family, Functions
-from .checks import check_choice
-from .cube import check_interval
-from .randomness import uniforms
-from .rows import Rows
+from ..checks import check_choice
+from .base import Family
+from .functions import Functions
+from .parts.cube import check_interval
+from .parts.randomness import uniforms
+from .parts.rows import Rows
 
 
 class Stumps(Family):
-    """φ(x) = sgn(x_i - t), i uniform on the coordinates, t from a law F_i; sgn(0) = +1.
+    """φ(x) = sgn(x_i - t), i uniform on the coordinates, t from a distribution F_i; sgn(0) = +1.
 
     The kernel is 1 - (2/d) Σ_i |F_i(x_i) - F_i(y_i)|.
 
@@ -28,8 +29,8 @@ class Stumps(Family):
         "quantile": t lies between two neighbouring distinct values of the column, a gap being as
         likely as the rows on both its sides are many; for columns of any scale or shape.
     interval : (a, b) or None, default=None
-        The interval of the uniform law: two numbers, or two arrays with one number a column. None
-        takes the range of every column.
+        The interval of the uniform distribution: two numbers, or two arrays with one number a
+        column. None takes the range of every column.
 
     Examples
     --------
@@ -53,36 +54,31 @@ class Stumps(Family):
 
     @property
     def sees_scales(self) -> bool:
-        law = isinstance(self.threshold, NormalThresholds) or self.threshold == "normal"
-        return law or self.interval is not None
+        return self.threshold == "normal" or self.interval is not None
 
-    def resolve(self, sample, n_components, seed):
-        if isinstance(self.threshold, Thresholds):
-            return self
+    def read(self, sample, n_components, seed):
         check_choice("threshold", self.threshold, ("uniform", "normal", "quantile"))
         if self.interval is not None and self.threshold != "uniform":
             raise ValueError(
                 f"interval belongs to threshold='uniform'; leave it out with {self.threshold!r}."
             )
         if self.threshold == "normal":
-            law: Thresholds = NormalThresholds()
-        elif self.threshold == "quantile":
-            law = QuantileThresholds.of(*sample.head(8192))
-        elif self.interval is None:
-            law = UniformThresholds(sample.lower, sample.upper)
-        else:
-            law = UniformThresholds(*check_interval(self.interval, sample.shape[1]))
-        return self.with_values(threshold=law, interval=None)
+            return NormalThresholds()
+        if self.threshold == "quantile":
+            return QuantileThresholds.of(*sample.head(8192))
+        if self.interval is None:
+            return UniformThresholds(sample.lower, sample.upper)
+        return UniformThresholds(*check_interval(self.interval, sample.shape[1]))
 
     def sample(self, n_features, n_components, seed):
         u = uniforms(seed, "stumps", n_components, 2)
         columns = np.minimum((u[:, 0] * n_features).astype(np.int64), n_features - 1)
-        thresholds = self.threshold.thresholds(u[:, 1], columns)
+        thresholds = self.resolved.thresholds(u[:, 1], columns)
         return StumpFunctions(self, n_features, n_components, columns, thresholds)
 
     def closed_form(self, X, Y):
-        x = self.threshold.distribution(X.dense.astype(np.float64))
-        y = self.threshold.distribution(Y.dense.astype(np.float64))
+        x = self.resolved.distribution(X.dense.astype(np.float64))
+        y = self.resolved.distribution(Y.dense.astype(np.float64))
         total = np.zeros((len(x), len(y)))
         for left, right in zip(x.T, y.T, strict=True):
             total += np.abs(left[:, None] - right)
@@ -101,7 +97,7 @@ class StumpFunctions(Functions):
 
 
 class Thresholds(ABC):
-    """A law of thresholds, column by column: what `Stumps.resolve` puts in place of its name."""
+    """A distribution of thresholds, column by column: what `Stumps` reads from rows."""
 
     @abstractmethod
     def thresholds(self, u: NDArray, columns: NDArray) -> NDArray:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .bags import Bags, Training
+from ..checks import check_choice, is_count
 from .base import Family
-from .cells import CellFunctions, Table
-from .checks import check_choice, is_count
-from .grown import GrownFunctions, Growth, check_share, weighted_mean
-from .layout import Layout
-from .randomness import raw_bits
-from .rows import Rows
+from .parts.cells import CellFunctions, Table
+from .parts.layout import Layout
+from .parts.out_of_bag import OutOfBagRows, Training
+from .parts.randomness import raw_bits
+from .parts.rows import Rows
+from .parts.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
 
 # Trees, more for classes, and at most so many rows, that the choice of max_features looks at.
 TRIALS, TRIALS_OF_CLASSES, TRIAL_ROWS, TRIAL_VALUES = 20, 40, 20_000, 2**25
@@ -36,7 +36,7 @@ MOST_ENTRIES = 2**27
 class Trees(Family):
     """φ(x) = the mean target of the leaf of x in an extra-tree, or the indicators of its leaves.
 
-    Every tree is grown on a random share of the rows: those it has not seen tell what it is worth.
+    Every tree is grown on a random share of the rows; out-of-bag rows tell what it is worth.
     It splits where of ``max_features`` columns, each cut at a uniformly random place, the targets
     vary least; for classes, whose targets are ±1, that is the Gini criterion. Trees see columns one
     by one, and cuts move with their scales: these mean nothing to them.
@@ -45,11 +45,11 @@ class Trees(Family):
     ----------
     bootstrap : float, default=0.8
         The share of the rows that a tree is grown on, drawn without replacement; with 1 there are
-        none that it has not seen.
+        no out-of-bag rows.
     max_features : "auto" or int, default="auto"
         Columns that are tried for every split; 1 is a tree that does not look at the target. "auto"
         compares √d, d/3, 0.6d and d by the squared error (for classes, the share of wrong ones) of
-        100 trees on rows that they have not seen, extrapolated from 20 trees (40 for classes) on at
+        100 trees on out-of-bag rows, extrapolated from 20 trees (40 for classes) on at
         most 20,000 rows.
     output : "value" or "leaves", default="value"
         "value" has a column for every tree (and target); "leaves" a sparse column for every leaf.
@@ -65,7 +65,7 @@ class Trees(Family):
     (442, 10)
     """
 
-    grows = True
+    trains = True
     uses_target = True
     default_alpha = "out_of_bag"
     differentiable = property(lambda self: False)
@@ -98,7 +98,7 @@ class Trees(Family):
         # from rows in float32, and take more while they grow.
         return (40 * n_components + 4 * n_features + 400) * n_rows
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         check_choice("output", self.output, ("value", "leaves"))
         check_share(self.bootstrap)
         features = self.max_features
@@ -113,23 +113,21 @@ class Trees(Family):
             raise ValueError(
                 f"min_samples_leaf must be a positive whole number, got {self.min_samples_leaf!r}."
             )
-        return self
 
-    def grow(self, training, n_components, seed):
+    def train(self, training, n_components, seed):
         training.given_targets(self)
         nursery = _Nursery.of(training, self, seed)
-        law = self
-        if isinstance(self.max_features, str):
-            law = self.with_values(max_features=_best(nursery, training, self, seed))
-        numbers = range(n_components)
-        forest = Forest.of(nursery.trees(numbers, law.max_features, training.progress))
-        bags = nursery.bags if self.bootstrap < 1 else None
-        growth, d = Growth(bags, nursery.origin), training.rows.shape[1]
+        columns = self.max_features
+        if isinstance(columns, str):
+            columns = _best(nursery, training, self, seed)
+        forest = Forest.of(nursery.trees(range(n_components), columns, training.progress))
+        out_of_bag = nursery.out_of_bag if self.bootstrap < 1 else None
+        trained_on, d = TrainedOn(out_of_bag, nursery.origin), training.rows.shape[1]
         if not self.sparse:
-            return TreeFunctions(law, d, n_components, growth, forest)
+            return TreeFunctions(self, d, n_components, trained_on, forest, columns)
         tables = [Table() for _ in range(n_components)]
         counts = np.zeros(n_components, dtype=np.int64)
-        return LeafFunctions(law, d, n_components, tables, counts, growth, forest)
+        return LeafFunctions(self, d, n_components, tables, counts, trained_on, forest, columns)
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ class _Nursery:
     origin: NDArray[np.float64]
     units: NDArray[np.float64]
     weights: NDArray[np.float64]
-    bags: Bags
+    out_of_bag: OutOfBagRows
     family: Trees
     workers: int
 
@@ -167,7 +165,7 @@ class _Nursery:
         rows, targets = training.rows, training.targets
         assert targets is not None
         weights = training.each
-        bags = Bags.of(training, float(family.bootstrap), seed)
+        out_of_bag = OutOfBagRows.of(training, float(family.bootstrap), seed)
         shifts = None
         if sparse.issparse(rows.values) and rows.shape[0] * rows.shape[1] > MOST_ENTRIES:
             # Too many to be dense: scaled but not centred. Thresholds are, afterwards.
@@ -189,7 +187,7 @@ class _Nursery:
         origin = weighted_mean(targets, training.weights)
         # About their mean: squares of numbers with a large offset would lose what they differ by.
         targets = np.ascontiguousarray((targets - origin) / units)
-        return cls(X, shifts, targets, origin, units, weights, bags, family, training.workers)
+        return cls(X, shifts, targets, origin, units, weights, out_of_bag, family, training.workers)
 
     def trees(
         self,
@@ -212,8 +210,8 @@ class _Nursery:
 
         weights = self.weights
         if self.family.bootstrap < 1:
-            weights = weights * self.bags.bag(number, 0, len(weights))
-        bits = raw_bits(self.bags.seed, f"tree {number}", 1)[0]
+            weights = weights * self.out_of_bag.in_bag(number, 0, len(weights))
+        bits = raw_bits(self.out_of_bag.seed, f"tree {number}", 1)[0]
         grower = ExtraTreeRegressor(
             max_features=max_features,
             min_samples_leaf=int(self.family.min_samples_leaf),
@@ -239,7 +237,7 @@ def _leaf(value: NDArray[np.float64]) -> Tree:
 
 
 def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> int:
-    """The number of columns with which 100 trees err least on rows they have not seen."""
+    """The number of columns with which 100 trees err least on out-of-bag rows."""
     n, d = training.rows.shape
     candidates = sorted({max(1, round(c)) for c in (np.sqrt(d), d / 3, 0.6 * d, d)})
     if len(candidates) == 1 or family.bootstrap >= 1:
@@ -254,22 +252,23 @@ def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> in
             training.rows[some], training.targets[some], weights, training.classes, training.workers
         )
         nursery, training = _Nursery.of(few, family, seed), few
-    unseen = np.array([~nursery.bags.bag(j, 0, len(nursery.weights)) for j in trials]).T
+    bags = [nursery.out_of_bag.in_bag(j, 0, len(nursery.weights)) for j in trials]
+    out_of_bag = ~np.array(bags).T
     judge = _share_of_wrong if training.classes else _squared_error
     errors = []
     for candidate in candidates:
         values = Forest.of(nursery.trees(trials, candidate)).predictions(training.rows)
-        errors.append(judge(values, training.targets, unseen, nursery.weights))
+        errors.append(judge(values, training.targets, out_of_bag, nursery.weights))
     return candidates[int(np.argmin(errors))]
 
 
-def _squared_error(values, targets, unseen, weights) -> float:
+def _squared_error(values, targets, out_of_bag, weights) -> float:
     """The error of the mean of many trees like these, mean over targets in units of each.
 
     E (y - h̄)² = E e_i e_j + (E e_i² - E e_i e_j)/k for the errors e of two trees, each mean over
-    the rows that neither has seen.
+    the rows that are out of bag for both.
     """
-    mask = unseen * np.sqrt(weights)[:, None]
+    mask = out_of_bag * np.sqrt(weights)[:, None]
     each = mask.T @ mask
     alone = np.eye(len(each), dtype=bool)
     own, apart = alone & (each > 0), ~alone & (each > 0)
@@ -285,13 +284,13 @@ def _squared_error(values, targets, unseen, weights) -> float:
     return total
 
 
-def _share_of_wrong(values, targets, unseen, weights) -> float:
+def _share_of_wrong(values, targets, out_of_bag, weights) -> float:
     """The share of classes that many trees like these get wrong, which falls about like 1/k."""
     few, more = VOTES
-    enough = (unseen.sum(axis=1) >= more) & (weights > 0)
+    enough = (out_of_bag.sum(axis=1) >= more) & (weights > 0)
     if not enough.any():
         return 0.0
-    first = np.argsort(~unseen[enough], axis=1, kind="stable")
+    first = np.argsort(~out_of_bag[enough], axis=1, kind="stable")
     shares = []
     for votes in VOTES:
         at = first[:, :votes, None]
@@ -330,7 +329,7 @@ class Forest:
 
     def leaves(self, rows: Rows, trees: slice) -> NDArray[np.int32]:
         """The leaf of every row in some trees, numbered within its tree; one line a tree."""
-        from . import loops  # here, because importing numba takes longer than all the rest
+        from .parts import loops  # here, because importing numba takes longer than all the rest
 
         out = np.empty((len(self.roots[trees]), len(rows)), dtype=np.int32)
         for part in _parts(rows):
@@ -357,10 +356,11 @@ def _parts(rows: Rows) -> list[slice]:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeFunctions(GrownFunctions):
-    """Values of the leaves of grown trees."""
+class TreeFunctions(TrainedFunctions):
+    """Values of the leaves of grown trees; ``max_features`` columns were tried for every split."""
 
     forest: Forest
+    max_features: int
 
     def predictions(self, rows: Rows) -> NDArray:
         return self.forest.predictions(rows)
@@ -370,12 +370,13 @@ class TreeFunctions(GrownFunctions):
 class LeafFunctions(CellFunctions):
     """Indicators of the leaves of grown trees, of those that hold a row."""
 
-    growth: Growth
+    trained_on: TrainedOn
     forest: Forest
+    max_features: int
 
     @property
-    def bags(self) -> Bags | None:
-        return self.growth.bags
+    def out_of_bag(self) -> OutOfBagRows | None:
+        return self.trained_on.out_of_bag
 
     def keys(self, rows: Rows, groups: slice) -> NDArray[np.uint64]:
         return self.forest.leaves(rows, groups).astype(np.uint64)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .bags import Bags
-from .base import Family, Functions
-from .layout import Layout, joined
-from .randomness import child_seed
-from .rows import Rows
+from .base import Family
+from .functions import Functions
+from .parts.layout import Layout, joined
+from .parts.out_of_bag import OutOfBagRows
+from .parts.randomness import child_seed
+from .parts.rows import Rows
 
 
 class Union(Family):
@@ -51,8 +52,8 @@ class Union(Family):
         return any(part.sparse for part in self.parts)
 
     @property
-    def grows(self) -> bool:  # type: ignore[override]
-        return any(part.grows for part in self.parts)
+    def trains(self) -> bool:  # type: ignore[override]
+        return any(part.trains for part in self.parts)
 
     @property
     def uses_target(self) -> bool:  # type: ignore[override]
@@ -96,10 +97,6 @@ class Union(Family):
     def sees_scales(self):
         return any(part.sees_scales for part in self.parts)
 
-    def with_bandwidth_of(self, resolved):
-        pairs = zip(self.parts, resolved.parts, strict=True)
-        return Union([part.with_bandwidth_of(other) for part, other in pairs])
-
     def layout(self, n_features, n_components, n_targets):
         shared = self._shared(n_components, 0)
         layouts = [part.layout(n_features, k, n_targets) for part, (k, _) in shared]
@@ -112,8 +109,10 @@ class Union(Family):
     def rows_wanted(self, n_components):
         return max(part.rows_wanted(n_components) for part in self.parts)
 
-    def resolve(self, sample, n_components, seed):
-        return Union([part.resolve(sample, n_components, seed) for part in self.parts])
+    def resolve(self, sample, n_components, seed, like=None):
+        others = [None] * len(self.parts) if like is None else like.parts
+        pairs = zip(self.parts, others, strict=True)
+        return Union([part.resolve(sample, n_components, seed, other) for part, other in pairs])
 
     def outside(self, rows):
         found = [part.outside(rows) for part in self.parts]
@@ -121,11 +120,11 @@ class Union(Family):
         return np.logical_or.reduce(known) if known else None
 
     def sample(self, n_features, n_components, seed):
-        drawn = [part.sample(n_features, *own) for part, own in self._shared(n_components, seed)]
+        drawn = [part.drawn(n_features, *own) for part, own in self._shared(n_components, seed)]
         return UnionFunctions(self, n_features, n_components, drawn)
 
-    def grow(self, training, n_components, seed):
-        drawn = [part.grow(training, *own) for part, own in self._shared(n_components, seed)]
+    def train(self, training, n_components, seed):
+        drawn = [part.train(training, *own) for part, own in self._shared(n_components, seed)]
         return UnionFunctions(self, training.rows.shape[1], n_components, drawn)
 
     def _shared(self, n_components: int, seed: int) -> list[tuple[Family, tuple[int, int]]]:
@@ -165,7 +164,7 @@ class UnionFunctions(Functions):
 
     @property
     def dense_part(self) -> Functions | None:
-        dense = [part for part in self.parts if not part.coded_parts]
+        dense = [part for part in self.parts if not part.cell_parts]
         if len(dense) == len(self.parts):
             return self
         if not dense:
@@ -174,34 +173,34 @@ class UnionFunctions(Functions):
         return UnionFunctions(self.family, self.n_features, count, dense)
 
     @property
-    def bags(self) -> Bags | None:
-        return next((part.bags for part in self.parts if part.bags is not None), None)
+    def out_of_bag(self) -> OutOfBagRows | None:
+        return next((part.out_of_bag for part in self.parts if part.out_of_bag is not None), None)
 
     @property
-    def coded_parts(self) -> list:
-        return [coded for part in self.parts for coded in part.coded_parts]
+    def cell_parts(self) -> list:
+        return [cells for part in self.parts for cells in part.cell_parts]
 
-    def with_coded(self, coded: list) -> UnionFunctions:
+    def with_cells(self, cells: list) -> UnionFunctions:
         """The same union with other cells."""
-        changed = iter(coded)
-        parts = [next(changed) if part.coded_parts else part for part in self.parts]
+        changed = iter(cells)
+        parts = [next(changed) if part.cell_parts else part for part in self.parts]
         return replace(self, parts=parts)
 
     def seeing(self, rows: Rows) -> Functions:
-        return self.with_coded([part.seeing(rows) for part in self.coded_parts])
+        return self.with_cells([part.seeing(rows) for part in self.cell_parts])
 
     def evaluate(self, rows: Rows) -> Any:
-        if not self.coded_parts:
-            return self._interleaved([part.evaluate(rows) for part in self.parts])
+        if not self.cell_parts:
+            return self._interleaved([part.values(rows) for part in self.parts])
         dense = self.dense_part
-        values = [] if dense is None else [sparse.csr_array(dense.evaluate(rows))]
-        values += [part.evaluate(rows) for part in self.coded_parts]
+        values = [] if dense is None else [sparse.csr_array(dense.values(rows))]
+        values += [part.values(rows) for part in self.cell_parts]
         return sparse.hstack(values, format="csr")
 
-    def unseen(self, rows: Rows, numbers: NDArray[np.int64]) -> Any:
-        if self.coded_parts:
+    def out_of_bag_values(self, rows: Rows, indices: NDArray[np.int64]) -> Any:
+        if self.cell_parts:
             return self.evaluate(rows)
-        return self._interleaved([part.unseen(rows, numbers) for part in self.parts])
+        return self._interleaved([part.out_of_bag_values(rows, indices) for part in self.parts])
 
     def _interleaved(self, values: list[NDArray]) -> NDArray:
         out = np.empty((len(values[0]), self.n_columns), dtype=values[0].dtype)

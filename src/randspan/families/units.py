@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .activations import ACTIVATIONS, activated, check_activation, mean_product
-from .base import Family, Functions
-from .checks import check_choice, check_number
-from .randomness import normals_or_sampled, uniforms
-from .rows import Rows
+from ..checks import check_choice, check_number
+from .base import Family
+from .functions import Functions
+from .parts.activations import ACTIVATIONS, activated, check_activation, mean_product
+from .parts.randomness import normals_or_sampled, uniforms
+from .parts.rows import Rows
 
 
 class Units(Family):
@@ -31,7 +32,8 @@ class Units(Family):
         "sigmoid", "tanh", "relu", "sign" (sgn(0) = +1), "cos", "gaussian" (exp(-u²/2)), or a
         function of an array, applied elementwise.
     weights : "normal" or callable, default="normal"
-        The law of w before ``scale``; a sampler is called as ``weights(d, rng)`` for every unit.
+        The distribution of w before ``scale``; a sampler is called as ``weights(d, rng)`` for every
+        unit.
     scale : "auto" or float, default="auto"
         "auto" is 1/√d: a plain N(0, I) saturates a sigmoid already at d = 50.
     bias : "normal", "uniform", None or callable, default="normal"
@@ -75,7 +77,7 @@ class Units(Family):
         direct = n_features if self.direct else 0
         return replace(plain, n_columns=plain.n_columns + direct, n_direct=direct)
 
-    def resolve(self, sample, n_components, seed):
+    def read(self, sample, n_components, seed):
         check_activation(self.activation)
         if not callable(self.weights):
             check_choice("weights", self.weights, ("normal",), " or a callable sampler")
@@ -84,9 +86,8 @@ class Units(Family):
             check_choice("bias", self.bias, choices, ", None or a callable sampler")
         if isinstance(self.scale, str):
             check_choice("scale", self.scale, ("auto",), " or a number")
-            return self.with_values(scale=1 / np.sqrt(sample.shape[1]))
-        check_number("scale", self.scale)
-        return self
+            return Scaling(1 / float(np.sqrt(sample.shape[1])))
+        return Scaling(check_number("scale", self.scale))
 
     def sample(self, n_features, n_components, seed):
         weights = normals_or_sampled(self.weights, seed, "weights", n_components, n_features)
@@ -96,15 +97,15 @@ class Units(Family):
             biases = 2 * uniforms(seed, "biases", n_components, 1)[:, 0] - 1
         else:
             biases = normals_or_sampled(self.bias, seed, "biases", n_components, 1)[:, 0]
-        return UnitFunctions(self, n_features, n_components, self.scale * weights, biases)
+        return UnitFunctions(self, n_features, n_components, self.resolved.scale * weights, biases)
 
     def closed_form(self, X, Y):
         if self.direct:
             raise self.no_closed_form("direct links are not drawn, and weigh 1/k beside the units")
         if callable(self.weights) or callable(self.bias) or self.bias == "uniform":
             raise self.no_closed_form("only normal weights, with a normal bias or none, have one")
-        u = self.scale * X.dense.astype(np.float64)
-        v = self.scale * Y.dense.astype(np.float64)
+        u = self.resolved.scale * X.dense.astype(np.float64)
+        v = self.resolved.scale * Y.dense.astype(np.float64)
         if self.bias == "normal":
             u = np.column_stack([u, np.ones(len(u))])
             v = np.column_stack([v, np.ones(len(v))])
@@ -112,6 +113,13 @@ class Units(Family):
         if values is None:
             raise self.no_closed_form(f"none is known for the activation {self.activation!r}")
         return values
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What weights are multiplied by."""
+
+    scale: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +138,7 @@ class UnitFunctions(Functions):
         return self.n_features if self.family.direct else 0
 
     def evaluate(self, rows: Rows) -> NDArray:
-        values = rows.project(self.weights)
+        values = rows.products(self.weights)
         values += self.biases.astype(rows.dtype)
         values = activated(self.family.activation, values)
         return np.hstack([rows.dense, values]) if self.family.direct else values

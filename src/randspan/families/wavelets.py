@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import check_choice, check_positive
-from .grids import GRIDS, Ladder, Rung, Term, rung_kernel
-from .multiresolution import Multiresolution
+from ..checks import check_choice, check_positive
+from .parts.grids import GRIDS, Ladder, Rung, Term, rung_kernel
+from .parts.multiresolution import Multiresolution
 
 # How far PyWavelets goes. (The first Daubechies wavelet is Haar's, which is not continuous.)
 ORDERS = {"db": range(2, 39), "sym": range(2, 21)}
@@ -62,6 +62,7 @@ class ScrambledWavelets(Multiresolution):
     inset = 0.25
     spill = 0.05
     extra_depth = 1
+    open_parameters = ("depth", "grid", "wavelet", "smoothness")
 
     def __init__(
         self, wavelet="auto", smoothness="auto", depth="auto", grid="isotropic", interval=None
@@ -80,23 +81,23 @@ class ScrambledWavelets(Multiresolution):
     def _isotropic(self) -> bool:
         return self.grid == "isotropic"
 
-    def resolve(self, sample, n_components, seed):
+    def filled(self, sample):
         d = sample.shape[1]
         check_choice("grid", self.grid, ("isotropic", *GRIDS))
         open_ = [value for value in (self.wavelet, self.smoothness) if _is_auto(value)]
         if self._isotropic and d > FEW_COLUMNS and len(open_) == 2:
-            return self.with_values(grid="sparse").resolve(sample, n_components, seed)
+            return self.with_values(grid="sparse").filled(sample)
         law = self._with_smoothness(d)
         if law.depth == np.inf:
             raise ValueError(
                 "Scrambled wavelets of infinite depth have no kernel in closed form: give depth a "
                 "number."
             )
-        return law.resolve_depth(sample).resolve_cube(sample)
+        return law.with_depth(sample)
 
     def _with_smoothness(self, d: int) -> ScrambledWavelets:
         """A wavelet and a smoothness that go together; refuses those that do not."""
-        from .cascade import sobolev_exponent
+        from .parts.cascade import sobolev_exponent
 
         wavelet, smoothness = self.wavelet, self.smoothness
         least = d / 2 if self._isotropic else 0.5
@@ -137,7 +138,7 @@ class ScrambledWavelets(Multiresolution):
         return self.with_values(wavelet=wavelet, smoothness=each)
 
     def _advice(self, least: float, d: int) -> str:
-        from .cascade import sobolev_exponent
+        from .parts.cascade import sobolev_exponent
 
         wavelet = _smooth_enough(least)
         middle = (least + sobolev_exponent(_moments(wavelet))) / 2
@@ -204,7 +205,7 @@ def _width(wavelet: str, scale: int) -> int:
 
 def _smooth_enough(smoothness: float) -> str:
     """The first Daubechies wavelet with more derivatives than this."""
-    from .cascade import sobolev_exponent
+    from .parts.cascade import sobolev_exponent
 
     for order in ORDERS["db"]:
         if sobolev_exponent(order) > smoothness:
@@ -233,7 +234,7 @@ class Cascade(Ladder):
             self.sizes += [2**j] * kinds
 
     def rungs(self, places):
-        from .cascade import filters, refine
+        from .parts.cascade import filters, refine
 
         low, high, start = filters(self.wavelet)
         n, full = len(places), len(start)

@@ -2,12 +2,12 @@
 
 The squared loss from statistics: `cholesky` solves for one alpha, `eigen` for all of them at once,
 `box` inside a box, `dual` and `qr` from a factor, `kernel` from inner products, `out_of_bag` weighs
-predictors by rows they have not seen. Any loss from an operator, in passes over the rows: `newton`
-and `lbfgs` for smooth losses, `multipliers` around them for losses with a kink, `sketched` for the
-squared loss with many functions, `conjugate` for indicators of cells. Methods know neither X nor
-where it lives; each declares beside its code what it takes, needs and costs (`Method`), and returns
-what it found, or refuses. Choosing alpha belongs here too: `alpha` from a formula, `heldout` by
-rows held out.
+predictors by their out-of-bag predictions. Any loss from an operator, in passes over the rows:
+`newton` and `lbfgs` for smooth losses, `multipliers` around them for losses with a kink, `sketched`
+for the squared loss with many functions, `conjugate` for indicators of cells. Methods know neither
+X nor where it lives; each declares beside its code what it takes, needs and costs (`Method`), and
+returns what it found, or refuses. Choosing alpha belongs here too: `alpha` from a formula,
+`heldout` by rows held out.
 """
 
 from .box import Box

@@ -21,7 +21,8 @@ def by_gcv(spectrum: Spectrum, scale: float, dtype: np.dtype) -> float:
     """The alpha with the smallest (RSS/Σω)/(1 - df/Σω)², to 0.1 %, on the lattice 10^(j/10).
 
     The lattice is absolute, so that the same alphas are compared however the rows were split. It
-    reaches from the smallest ridge that ``dtype`` carries to ten times the largest eigenvalue.
+    reaches from the smallest ridge that is reliable in ``dtype`` to ten times the largest
+    eigenvalue.
     """
     largest = float(spectrum.values.max(initial=0.0))
     if largest <= 0:  # no function varies: every alpha gives the same constant

@@ -64,7 +64,7 @@ def smallest_alpha(moments: Moments, scale: float, intercept: bool) -> float:
 def solve(
     moments: Moments, alpha: float, scale: float, intercept: bool, reason: str
 ) -> LeastSquares:
-    """The weights for μ = alpha·scale; refuses where the moments cannot carry them."""
+    """The weights for μ = alpha·scale; refuses a ridge that is not numerically reliable."""
     start = time.perf_counter()
     if not intercept:
         moments = moments.about_origin()

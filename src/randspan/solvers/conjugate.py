@@ -20,7 +20,7 @@ from .found import Found
 from .in_passes import InPasses
 from .newton import LEAST_DAMPING, search
 from .preconditioner import Preconditioner
-from .problem import CodedOperator, Point, Problem
+from .problem import CellOperator, Point, Problem
 from .solution import Array
 
 MAX_STEPS = 60
@@ -101,7 +101,7 @@ class _Step:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        operator: CodedOperator = problem.operator  # type: ignore[assignment]
+        operator: CellOperator = problem.operator  # type: ignore[assignment]
         self.operator, self.n_dense = operator, operator.n_dense
         each = problem.curvature(self.point.scores)
         if self.damping:

@@ -1,6 +1,6 @@
-"""alpha for losses without a formula: a warm-started path, judged on rows that were held out.
+"""alpha for losses without a formula: a warm-started path, scored on rows that were held out.
 
-Rows are dealt into five folds. As many folds are held out in turn as it takes to judge by two
+Rows are dealt into five folds. As many folds are held out in turn as it takes to score two
 thousand rows: all five up to 2,000 rows, one from 7,000 on. A fold is a set of weights that are
 zero: the features are those of all rows, computed once. The path goes from large ridges, which
 are quickly solved for, to small ones, each starting at the weights of the one before; it ends where
@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families.randomness import raw_bits
+from ..families.parts.randomness import raw_bits
 from .found import Found
 from .iterative import Solver
 from .problem import Problem
+from .validation import Validation, of_losses
 
 FOLDS = 5
 ENOUGH_ROWS = 2_000
@@ -38,14 +39,19 @@ PERFECT = 1e-3
 
 
 @dataclass(frozen=True)
-class Judged:
+class Scored:
     """What held-out rows said about one alpha."""
 
     alpha: float
-    error: float
+    validation: Validation
     rows: NDArray[np.intp]
     scores: NDArray[np.float64]
     start: Found
+
+    @property
+    def error(self) -> float:
+        assert self.validation.error is not None
+        return self.validation.error
 
 
 def folds(
@@ -64,7 +70,7 @@ def folds(
     return [rows for rows in found if 0 < len(rows) < n_rows]
 
 
-def judge(
+def score(
     solver: Solver,
     problem: Problem,
     alpha: float,
@@ -72,21 +78,21 @@ def judge(
     parts: list[NDArray[np.intp]],
     starts: list[Found | None],
     tolerance: float = TOLERANCE,
-) -> Judged:
+) -> Scored:
     """Fit without each part in turn, and score the part."""
     scores, ends = [], []
     for rows, start in zip(parts, starts, strict=True):
         weights = problem.weights.copy()
         weights[rows] = 0
         fold = replace(problem, weights=weights, penalty=alpha * scale, unit=problem.scale)
-        found = solver.minimise(fold, start, tolerance)
-        ends.append(found)
-        scores.append(problem.operator.unseen_scores(found.point, rows))
+        end = solver.minimise(fold, start, tolerance)
+        ends.append(end)
+        scores.append(problem.operator.out_of_bag_scores(end.point, rows))
     every, held = np.concatenate(parts), np.concatenate(scores)
     values = problem.loss.value(held, problem.targets[every]).reshape(len(every), -1)
-    error = float(np.average(values.mean(axis=1), weights=problem.weights[every] + 1e-300))
+    found = of_losses(values.mean(axis=1), problem.weights[every] + 1e-300)
     starts[:] = ends
-    return Judged(alpha, error, every, held, ends[0])
+    return Scored(alpha, found, every, held, ends[0])
 
 
 def by_heldout(
@@ -99,7 +105,7 @@ def by_heldout(
     largest: float = LARGEST,
     parts: list[NDArray[np.intp]] | None = None,
     gain: float = 0.0,
-) -> Judged:
+) -> Scored:
     """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/2).
 
     Where a step gains less than ``gain`` the path ends, and that much is not worth a smaller alpha.
@@ -113,29 +119,29 @@ def by_heldout(
     starts: list[Found | None] = [None] * len(parts)
     constant = problem.objective(problem.zero) / float(problem.weights.sum())
     enough = PERFECT * constant / (1 if problem.loss.joint else problem.n_targets)
-    judged: list[Judged] = []
+    scored: list[Scored] = []
     rising, best = 0, np.inf
     for exponent in np.arange(highest, lowest - 1, -1):
         alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
-        judged.append(judge(solver, problem, alpha, scale, parts, starts))
-        progress(f"alpha {alpha:.3g}: held-out {problem.loss.name} loss {judged[-1].error:.5g}")
-        error = judged[-1].error
+        scored.append(score(solver, problem, alpha, scale, parts, starts))
+        progress(f"alpha {alpha:.3g}: held-out {problem.loss.name} loss {scored[-1].error:.5g}")
+        error = scored[-1].error
         before, best = best, min(best, error)
-        judged = [entry for entry in judged if entry.error <= max(1.001, 1 + gain) * best]
+        scored = [entry for entry in scored if entry.error <= max(1.001, 1 + gain) * best]
         rising = rising + 1 if error > RISING * best else 0
         if rising == 2 or best <= enough or (gain and error > (1 - gain) * before):
             break
     first = float(10.0 ** (highest / STEPS_PER_DECADE))
-    if judged[0].alpha == first:  # the signal is weak: larger ridges may serve it better
+    if scored[0].alpha == first:  # the signal is weak: larger ridges may serve it better
         starts = [None] * len(parts)
         for exponent in range(int(highest) + 1, int(highest) + FARTHEST * STEPS_PER_DECADE + 1):
             alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
-            larger = judge(solver, problem, alpha, scale, parts, starts)
+            larger = score(solver, problem, alpha, scale, parts, starts)
             if larger.error > 1.001 * min(best, larger.error):
                 break
             best = min(best, larger.error)
-            judged.insert(0, larger)
-    return judged[0]
+            scored.insert(0, larger)
+    return scored[0]
 
 
 def _steepness(problem: Problem) -> float:

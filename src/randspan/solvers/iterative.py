@@ -43,7 +43,7 @@ class Solver:
         self, problem: Problem, warm: Found | None = None, tolerance: float = FINE
     ) -> Found:
         """The minimum, from where a similar problem ended or from zero."""
-        if self.operator.coded and self.operator.trace == 0:
+        if self.operator.of_cells and self.operator.trace == 0:
             return Found(problem.zero, 0, True, "no function varies")
         apart = not problem.loss.joint and _unlike(problem.targets)
         if apart and self.method != "sketched":
@@ -82,7 +82,7 @@ class Solver:
     ) -> Found:
         """A smooth problem: first with products in the features' precision, then in float64."""
         run = self._newton if self._by_newton(problem, start) else self._lbfgs
-        if self.operator.coded and problem.limits is None and run == self._lbfgs:
+        if self.operator.of_cells and problem.limits is None and run == self._lbfgs:
             run = self._conjugate
         steps = 0
         if self.operator.dtype != np.float64 and problem.residual(start) > 3 * COARSE:
@@ -96,7 +96,7 @@ class Solver:
         elif tolerance < COARSE:
             problem = problem.exactly()
         found = run(problem, start, tolerance, damping)
-        if self.operator.coded and run == self._newton and not found.converged:
+        if self.operator.of_cells and run == self._newton and not found.converged:
             steps += found.iterations
             found = self._conjugate(problem, found.point, tolerance, 0.0)
         return replace(found, iterations=found.iterations + steps)
@@ -105,7 +105,7 @@ class Solver:
         if self.method != "multipliers":
             return self.method == "newton"
         k = self.operator.shape[1]
-        if self.operator.coded:
+        if self.operator.of_cells:
             kinks = np.count_nonzero(problem.curvature(start.scores), axis=0)
             possible = problem.limits is None and problem.penalty > 0
             return possible and int(kinks.min()) > 0 and int(kinks.max()) <= FEW_KINKS

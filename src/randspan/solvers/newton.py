@@ -85,7 +85,7 @@ def _minimise(problem: Problem, point: Point, tolerance: float, damping: float) 
 
 
 def _large(problem: Problem) -> bool:
-    return problem.operator.coded or problem.operator.shape[1] > MODERATE
+    return problem.operator.of_cells or problem.operator.shape[1] > MODERATE
 
 
 class _Hessian:

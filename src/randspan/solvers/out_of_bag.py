@@ -1,4 +1,4 @@
-"""Weights of predictors, fitted to what they say of rows they have not seen.
+"""Weights of predictors, fitted to their out-of-bag predictions.
 
 With errors e_j = y - h_j, f = b + Σ w_j h_j has y - f = Σ w_j e_j + (1 - Σw)(y - b₀) - b', and
 
@@ -8,7 +8,7 @@ is minimised: the ridge pulls towards the mean of all hypotheses, and is measure
 of a single one. Moments of two hypotheses come from different rows for different pairs, so that the
 form may have negative eigenvalues: they tell how far it can be trusted, and no ridge below the size
 of the most negative one is tried. alpha is found by cross-validation: the moments of a fold are
-subtracted, and judge weights that had no part in them. Folds of few rows judge badly: the largest
+subtracted, and score weights that had no part in them. Folds of few rows tell little: the largest
 alpha is taken that is within one standard error of the best.
 """
 
@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..statistics import Pairs
-from ..statistics.pairs import FOLDS
+from ..statistics import OutOfBagMoments
+from ..statistics.out_of_bag import FOLDS
 from .method import Method
 from .plan import Cost, Machine, Shape, block_bytes
 from .solution import Array, Solution
 from .task import Task, Terms
+from .validation import Validation, of_squares
 
 STEPS_PER_DECADE = 4
 # Ridges alpha·k beside Σω: at the small end rounding decides, at the large one weights are 1/k.
@@ -32,27 +33,36 @@ SMALLEST, LARGEST = 1e-2, 1e4
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutOfBag(Solution):
-    """Weights from errors on unseen rows.
+class OutOfBagSolution(Solution):
+    """Weights from errors on out-of-bag rows.
 
     Attributes
     ----------
     errors : ndarray of shape (n_targets,)
-        Mean squared errors on unseen rows, of weights that had no part in them (cross-validated).
+        Mean squared errors on out-of-bag rows, of weights fitted to other folds.
+    weight : float
+        Σω.
     """
 
     errors: Array = field(repr=False)
+    weight: float
+
+    @property
+    def validation(self) -> Validation:
+        if np.isnan(self.oob_error):
+            return Validation(None, reason="all rows are in one fold")
+        return of_squares("out_of_bag", self.oob_error, self.weight)
 
     @property
     def oob_error(self) -> float:
         return float(self.errors.mean())
 
 
-class WeighedOutOfBag(Method[Pairs]):
-    """Functions that learned from targets, weighed by rows they have not seen."""
+class WeighedOutOfBag(Method[OutOfBagMoments]):
+    """Functions that learned from targets, weighed by their out-of-bag predictions."""
 
     name = "out_of_bag"
-    kinds = ("pairs",)
+    kinds = ("out_of_bag",)
     squared_only = True
     box = False
 
@@ -63,11 +73,13 @@ class WeighedOutOfBag(Method[Pairs]):
         block = block_bytes(shape, machine, np.dtype(np.float64))
         return Cost((c + 1) * n * k**2 + 10 * k**3, (machine.threads + 2) * squares + block)
 
-    def solve(self, given: Pairs, task: Task, terms: Terms) -> OutOfBag:
+    def solve(self, given: OutOfBagMoments, task: Task, terms: Terms) -> OutOfBagSolution:
         return solve(given, task.alpha, task.intercept, terms.plan.reason)
 
 
-def solve(moments: Pairs, alpha: float | str, intercept: bool, reason: str) -> OutOfBag:
+def solve(
+    moments: OutOfBagMoments, alpha: float | str, intercept: bool, reason: str
+) -> OutOfBagSolution:
     """The weights, at the best alpha or at a given one."""
     start = time.perf_counter()
     k, c, origin = moments.n_functions, moments.n_targets, moments.origin
@@ -75,7 +87,7 @@ def solve(moments: Pairs, alpha: float | str, intercept: bool, reason: str) -> O
     shifts = np.zeros(c) if intercept else origin
     sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
     whole = [_Quadratic.of(sums[t], counts, shifts[t]) for t in range(c)]
-    if alpha == "auto":
+    if isinstance(alpha, str):
         smallest = max(SMALLEST, *(one.smallest_trusted(intercept) for one in whole))
         ridges = _lattice(moments.weight / k, smallest)
     else:
@@ -93,7 +105,7 @@ def solve(moments: Pairs, alpha: float | str, intercept: bool, reason: str) -> O
         mean = quadratic.error(w, b)
         penalty = ridge * quadratic.single * ((w - 1 / k) ** 2).sum()
         objective += moments.weight * (mean + penalty)
-    return OutOfBag(
+    return OutOfBagSolution(
         coef=coef,
         intercept=constants,
         alpha=float(ridges[best]),
@@ -102,6 +114,7 @@ def solve(moments: Pairs, alpha: float | str, intercept: bool, reason: str) -> O
         reason=reason,
         residual=0.0,
         errors=shares @ errors[:, best],
+        weight=moments.weight,
         seconds=time.perf_counter() - start,
     )
 
@@ -124,7 +137,7 @@ def _largest_of_the_best(errors: Array, shares: Array) -> int:
 
 
 def _validated(
-    moments: Pairs, alphas: Array, shifts: Array, intercept: bool
+    moments: OutOfBagMoments, alphas: Array, shifts: Array, intercept: bool
 ) -> tuple[Array, Array]:
     """Squared errors on folds that had no part in the weights, and the shares of the folds.
 
@@ -161,8 +174,8 @@ class _Quadratic:
     def of(cls, sums: Array, counts: Array, shift: float) -> _Quadratic:
         """Means over the rows of every pair, of errors and of y - origin + shift.
 
-        Pairs that no row has left unseen have the mean of the others: of errors of one hypothesis,
-        of two, and of one beside y and 1.
+        Pairs that no row is out of bag for have the mean of the others: of errors of one
+        hypothesis, of two, and of one beside y and 1.
         """
         known = counts > 1e-9 * counts[-1, -1]
         form = np.where(known, sums / np.where(known, counts, 1.0), 0.0)

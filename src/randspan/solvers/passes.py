@@ -9,7 +9,7 @@ import numpy as np
 
 from . import heldout
 from .found import Found
-from .heldout import Judged
+from .heldout import Scored
 from .in_passes import OperatorRows
 from .iterative import FINE, Solver
 from .problem import Problem
@@ -35,22 +35,22 @@ def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
         Y[np.abs(Y) <= 1e-14 * np.abs(offset)] = 0.0
     solver = Solver(operator, plan.method, plan.sketch_rows)
     problem = Problem(operator, loss, Y, each, 0.0, terms.limits, task.intercept)
-    alpha, judged = _alpha(solver, problem, given, task, terms)
+    alpha, scored = _alpha(solver, problem, given, task, terms)
     problem = replace(problem, penalty=alpha * terms.scale)
     terms.note(f"randspan: alpha {alpha:.3g}, solver {plan.method!r}")
-    found = solver.minimise(problem, None if judged is None else judged.start, FINE)
-    if task.heldout and judged is None:
+    found = solver.minimise(problem, None if scored is None else scored.start, FINE)
+    if task.heldout and scored is None:
         parts = heldout.folds(each, terms.seed, given.keys)
         # Without a ridge the fit of all rows may be optimal without some of them too.
         starts: list[Found | None] = [found if alpha else None] * len(parts)
         if parts:
-            judged = heldout.judge(solver, problem, alpha, terms.scale, parts, starts)
+            scored = heldout.score(solver, problem, alpha, terms.scale, parts, starts)
     point, objective = found.point, problem.objective(found.point)
     if not np.isfinite(objective):
         raise FloatingPointError(
             f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
         )
-    kept = task.heldout and judged is not None
+    kept = task.heldout and scored is not None
     return Solution(
         coef=point.coef,
         intercept=point.intercept + offset - operator.mean @ point.coef,
@@ -63,20 +63,21 @@ def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
         stopped=found.stopped,
         iterations=found.iterations,
         seconds=time.perf_counter() - start,
-        heldout=HeldOut(judged.rows, judged.scores) if kept and judged is not None else None,
+        heldout=HeldOut(scored.rows, scored.scores) if kept and scored is not None else None,
+        estimate=None if scored is None else scored.validation,
     )
 
 
 def _alpha(
     solver: Solver, problem: Problem, given: OperatorRows, task: Task, terms: Terms
-) -> tuple[float, Judged | None]:
+) -> tuple[float, Scored | None]:
     """alpha, and what held-out rows said of it where it had to be found."""
     operator = given.operator
     if not isinstance(task.alpha, str):
         return float(task.alpha), None
     if operator.trace == 0:
         return 1.0, None  # no function varies: every alpha gives the same constant
-    judged = heldout.by_heldout(
+    scored = heldout.by_heldout(
         solver,
         problem,
         terms.scale,
@@ -86,9 +87,9 @@ def _alpha(
         largest=_largest_alpha(operator, terms.ridge),
         parts=heldout.folds(given.weights, terms.seed, given.keys),
         # Small ridges take long with many cells, and change classes and errors little.
-        gain=0.01 if operator.coded and len(given.targets) > FEW_ROWS_OF_CELLS else 0.0,
+        gain=0.01 if operator.of_cells and len(given.targets) > FEW_ROWS_OF_CELLS else 0.0,
     )
-    return judged.alpha, judged
+    return scored.alpha, scored
 
 
 def heldout_error(given: OperatorRows, task: Task, terms: Terms, out) -> float:
@@ -104,7 +105,7 @@ def heldout_error(given: OperatorRows, task: Task, terms: Terms, out) -> float:
     parts = heldout.folds(each, terms.seed, given.keys) if out is None else [out]
     if not isinstance(task.alpha, str):
         starts: list[Found | None] = [None] * len(parts)
-        return heldout.judge(solver, problem, task.alpha, terms.scale, parts, starts).error
+        return heldout.score(solver, problem, task.alpha, terms.scale, parts, starts).error
     largest, trace = _largest_alpha(operator, terms.ridge), operator.trace
     return heldout.by_heldout(
         solver, problem, terms.scale, trace, terms.seed, largest=largest, parts=parts
@@ -113,7 +114,7 @@ def heldout_error(given: OperatorRows, task: Task, terms: Terms, out) -> float:
 
 def _largest_alpha(operator, ridge: float | None) -> float:
     """Where a path of alphas begins, as a share of the trace."""
-    if not operator.coded:
+    if not operator.of_cells:
         return heldout.LARGEST
     # Cells have a kernel with k(x, x) = 1, beside which alpha is noise over signal.
     likely = 10.0 if ridge is None else min(10.0, 10 * ridge)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..families.layout import Layout
+from ..families.parts.layout import Layout
 from ..features import block_rows
 
 
@@ -67,15 +67,15 @@ class Plan:
     Attributes
     ----------
     statistics : str
-        What is read in one pass: "moments", "factor", "pairs", "cells" or "kernel rows"; "" where
-        the method itself passes over the rows.
+        What is read in one pass: "moments", "factor", "out_of_bag", "cells" or "kernel rows"; ""
+        where the method itself passes over the rows.
     method : str
         The solver.
     dtype : numpy.dtype
         The precision of the features.
     block : int
         Rows that are worked on together, 0 for as many as are best.
-    unseen : bool
+    out_of_bag : bool
         Whether values come from functions that have not learned from the row.
     cached : bool
         Whether a method that passes over the rows keeps all features in memory.
@@ -96,7 +96,7 @@ class Plan:
     dtype: np.dtype
     reason: str
     block: int = 0
-    unseen: bool = False
+    out_of_bag: bool = False
     cached: bool = False
     sketch_rows: int = 0
     smallest_ridge: bool = False

@@ -61,8 +61,8 @@ class Operator(Protocol):
         """Σω‖z̃‖²."""
 
     @property
-    def coded(self) -> bool:
-        """Whether this is a `CodedOperator`."""
+    def of_cells(self) -> bool:
+        """Whether this is a `CellOperator`."""
 
     def exactly(self) -> Operator:
         """The same operator with float64 products."""
@@ -73,7 +73,7 @@ class Operator(Protocol):
     def scores(self, W: Array) -> Array:
         """Z̃W."""
 
-    def unseen_scores(self, point: Point, rows: NDArray) -> Array:
+    def out_of_bag_scores(self, point: Point, rows: NDArray) -> Array:
         """Scores of some rows at a point, from functions that have not learned from them."""
 
     def gram(self, each: Array) -> tuple[Array, Array]:
@@ -93,7 +93,7 @@ class Operator(Protocol):
         """SD^½Z̃, D = diag(weights), for a random sparse S of so many rows with E S'S = I."""
 
 
-class CodedOperator(Operator, Protocol):
+class CellOperator(Operator, Protocol):
     """Z̃ = [dense features | indicators of cells]; `sketch` is that of the dense features."""
 
     @property

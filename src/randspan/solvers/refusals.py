@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..families.layout import Layout
+from .. import losses
+from ..families.parts.layout import Layout
 from . import METHODS
-from .method import Method
+from .method import OPERATOR, Method
 from .plan import Machine, Shape
 from .task import Task
 
@@ -14,6 +17,7 @@ from .task import Task
 def refuse(task: Task, layout: Layout) -> None:
     """Say which need of a solver asked for, or of the functions, the task does not meet."""
     solver = task.solver
+    _refuse_kind(task, layout)
     if layout.n_components == np.inf:
         if not task.plain:
             raise ValueError(
@@ -27,11 +31,21 @@ def refuse(task: Task, layout: Layout) -> None:
         return
     if layout.spent and (task.searches or solver == "out_of_bag"):
         raise ValueError(
-            f"{layout.spent} has shown every row to every function, so that none is left to weigh "
-            "them by: use bootstrap < 1, or a number for alpha and another solver."
+            f"{layout.spent} has trained every function on every row, so that there are no "
+            "out-of-bag rows: use bootstrap < 1, or a number for alpha and another solver."
         )
     if solver == "auto":
         return
+    if task.alpha == "heldout" and named(solver).takes != OPERATOR and not layout.groups:
+        raise ValueError(
+            f"alpha='heldout' is found in passes over the rows, solver={solver!r} sees sums of "
+            "them: leave one of the two at 'auto'."
+        )
+    if task.alpha == "gcv" and named(solver).takes == OPERATOR:
+        raise ValueError(
+            f"alpha='gcv' needs sums over all rows, solver={solver!r} passes over them: leave one "
+            "of the two at 'auto'."
+        )
     if solver == "out_of_bag" and not layout.n_targets:
         raise ValueError(
             "solver='out_of_bag' weighs functions that predict the targets (rs.Trees(), "
@@ -60,6 +74,49 @@ def refuse(task: Task, layout: Layout) -> None:
         raise ValueError(f"solver={solver!r} {problem}; solver='auto' chooses one that fits.")
 
 
+def _refuse_kind(task: Task, layout: Layout) -> None:
+    """Say where an error estimate that was asked for by name is not to be had."""
+    kind, learned = task.alpha, layout.out_of_bag or layout.n_targets > 0 or bool(layout.spent)
+    if kind == "gcv" and not task.loss.squared:
+        raise ValueError(
+            f"alpha='gcv' is a formula of the squared loss, not of loss={task.loss.name!r}: use "
+            "alpha='heldout' or 'auto'."
+        )
+    if kind == "gcv" and learned:
+        raise ValueError(
+            "alpha='gcv' takes functions for independent of the targets, from which these have "
+            "learned: leave alpha='auto'."
+        )
+    if kind == "heldout" and layout.n_components == np.inf:
+        raise ValueError("n_components=inf chooses alpha by 'gcv': leave alpha='auto'.")
+    if kind == "out_of_bag" and not (layout.out_of_bag and layout.n_targets and task.plain):
+        raise ValueError(
+            "alpha='out_of_bag' is for functions that predict the targets and were trained on some "
+            "of the rows (rs.Trees(), rs.Hypotheses(...)), under the squared loss without a box: "
+            "leave alpha='auto'."
+        )
+
+
+def keeps_no_sums(solver: Any, loss: Any, cells: bool) -> str:
+    """What a stream would need that a solver or a loss does not keep; "" where nothing is missing.
+
+    What is no solver and no loss is refused elsewhere; ``cells`` are kept whatever the solver.
+    """
+    known = isinstance(solver, str) and any(name == solver for name, _ in METHODS)
+    if known and named(solver).takes == OPERATOR and not cells:
+        return (
+            f"statistics of fixed size; solver={solver!r} passes over all rows several times and "
+            "keeps none: use fit, or solver='auto'."
+        )
+    kind = losses.NAMED.get(loss) if isinstance(loss, str) else loss
+    if not getattr(kind, "squared", True):
+        return (
+            f"the squared loss, whose sums add up over rows; loss={loss!r} has no such sums: use "
+            "fit."
+        )
+    return ""
+
+
 def named(solver: str) -> Method:
     """The method of a name; of several, the one that works on dense functions."""
     return next(method for (name, _), method in METHODS.items() if name == solver)
@@ -78,7 +135,8 @@ def too_large(shape: Shape, task: Task, machine: Machine, needed: int, method: s
     else:
         what += f" and {layout.n_columns} functions"
         advice = "use fewer functions or more memory"
-    asked = f"memory={task.memory!r} grants" if task.memory is not None else "there are"
+    limit = task.memory_limit
+    asked = "there are" if limit is None else f"memory_limit={limit!r} grants"
     return MemoryError(
         f"{asked} {machine.granted / 1e9:.3g} GB; {what} need at least {needed / 1e9:.3g} GB "
         f"(solver {method!r}): {advice}."

@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .plan import Plan
+from .validation import UNKNOWN, Validation, of_squares
 
 Array = NDArray[np.float64]
 
 
 NEVER_SEEN = (
     "Rows were forgotten that cannot have been in the model: without them a variance is negative. "
-    "Fit it anew, and forget only rows, targets and weights that it was fitted on."
+    "To add these rows again (partial_fit, with the same targets and weights) repairs it; forget "
+    "only rows, targets and weights that it was fitted on."
 )
 
 
 class IllConditioned(np.linalg.LinAlgError):
-    """The statistics at hand cannot carry the answer; the message says what can."""
+    """The statistics at hand are too ill-conditioned; the message says what would do."""
 
 
 class Posterior(ABC):
@@ -68,6 +70,8 @@ class Solution:
         What was planned, and carried out: what was read, in which precision, in how much memory.
     heldout : HeldOut or None
         Scores of rows that had no part in them, where a fit asked for these.
+    estimate : Validation or None
+        What rows that were held out said.
     """
 
     coef: Array = field(repr=False)
@@ -83,6 +87,12 @@ class Solution:
     seconds: float = 0.0
     plan: Plan | None = field(default=None, repr=False)
     heldout: HeldOut | None = field(default=None, repr=False)
+    estimate: Validation | None = field(default=None, repr=False)
+
+    @property
+    def validation(self) -> Validation:
+        """The error on new rows, as far as it is known."""
+        return self.estimate or UNKNOWN
 
     @property
     def least_squares(self) -> LeastSquares | None:
@@ -91,7 +101,7 @@ class Solution:
 
     @property
     def oob_error(self) -> float | None:
-        """Mean squared error on rows that functions have not seen, where it is known."""
+        """Mean squared error of out-of-bag predictions, where it is known."""
         return None
 
 
@@ -164,6 +174,10 @@ class LeastSquares(Solution):
         if self.inner is None:
             return self.posterior.quadratic(Z - self.mean)
         return self.posterior.quadratic(*self.inner.centred(Z, squares))
+
+    @property
+    def validation(self) -> Validation:
+        return of_squares("gcv", self.gcv_error, self.weight - self.degrees_of_freedom)
 
     @property
     def gcv_error(self) -> float:

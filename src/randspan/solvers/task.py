@@ -21,14 +21,15 @@ class Task:
     Attributes
     ----------
     loss : Loss
-    alpha : float or "auto"
+    alpha : float or str
+        A number, "auto", or the name of the error estimate that it is chosen by.
     bound : float or None
     intercept : bool
     solver : str
         The method asked for, or "auto".
     dtype : numpy.dtype
         The precision of features that was asked for.
-    memory : int, str or None
+    memory_limit : int, str or None
         What a fit may take, as it was asked for.
     heldout : bool
         Whether scores of rows that had no part in them are wanted (for probabilities).
@@ -42,7 +43,7 @@ class Task:
     intercept: bool = True
     solver: str = "auto"
     dtype: np.dtype = FLOAT32
-    memory: int | str | None = None
+    memory_limit: int | str | None = None
     heldout: bool = False
     lenient: bool = False
 

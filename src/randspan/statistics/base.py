@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import Functions
-from ..families.cells import CellFunctions
+from ..families.parts.cells import CellFunctions
 from ..features import Features
 from ..frame import Frame
 from .products import Products
@@ -34,8 +34,8 @@ class Engine(Protocol):
     ) -> Total:
         """Every block of features added to ``zero()``; an accumulator takes ``size`` bytes."""
 
-    def encode(self, features: Features) -> tuple[list[CellFunctions], NDArray[np.int32]]:
-        """Codes of all rows, a line for every group, and cells with those that were new."""
+    def cells(self, features: Features) -> tuple[list[CellFunctions], NDArray[np.int32]]:
+        """Functions with all cells that rows are in, and the cell of every row in every group."""
 
 
 class Statistics(ABC):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..families import Functions
-from ..families.bags import row_keys
-from ..families.cells import CellFunctions, Table, indicators
+from ..families.parts.cells import CellFunctions, Table, indicators
+from ..families.parts.out_of_bag import row_keys
 from ..features import Features
 from ..frame import Frame
 from .base import Engine, Statistics
@@ -26,14 +26,14 @@ from .products import Products
 
 @dataclass(frozen=True, eq=False)
 class Cells(RowKeeping):
-    """The codes of all rows, and the cells that these are numbers of.
+    """The cells of all rows, and the cells that these are numbers of.
 
     Attributes
     ----------
     kept : Kept
-        ``codes`` of shape (n_groups, n_rows), ``targets``, ``weights``; ``inputs`` where dense
+        ``cells`` of shape (n_groups, n_rows), ``targets``, ``weights``; ``inputs`` where dense
         functions are to be evaluated again; ``keys`` by which rows are known again where cells
-        have learned from some (`bags.row_keys`).
+        have learned from some (`out_of_bag.row_keys`).
     parts : list of CellFunctions
         The groups of cells, with all cells that hold one of the rows (or did).
     """
@@ -53,21 +53,21 @@ class Cells(RowKeeping):
 
     @classmethod
     def none(cls, functions: Functions, n_targets: int) -> Cells:
-        return cls(Kept(), functions.coded_parts)
+        return cls(Kept(), functions.cell_parts)
 
     @classmethod
     def read(cls, features: Features, engine: Engine) -> Cells:
-        """The codes of all rows of positive weight; cells that are new get a number."""
+        """The cells of all rows of positive weight; cells that are new get a number."""
         source, functions = features.source.without_absent(), features.functions
         if not source.n_rows:
             return cls.none(functions, 0)
-        parts, codes = engine.encode(replace(features, source=source))
+        parts, cells = engine.cells(replace(features, source=source))
         more = {}
         if functions.dense_part is not None:
             more["inputs"] = cast(NDArray, source.X.copy())
-        if functions.bags is not None:
+        if functions.out_of_bag is not None:
             more["keys"] = row_keys(source.X, source.targets())
-        return cls(Kept.of(source, codes=codes, **more), parts)
+        return cls(Kept.of(source, cells=cells, **more), parts)
 
     def plus(self, other: Statistics) -> Cells:
         """The rows of both; cells keep the numbers they have here."""
@@ -101,8 +101,8 @@ class Cells(RowKeeping):
             ]
             gone = _renamed(gone, names)
         if len(gone):
-            codes, known = gone.arrays["codes"], self.counts[:, None]
-            unknown = int(((codes < 0) | (codes >= known)).any(axis=0).sum())
+            cells, known = gone.arrays["cells"], self.counts[:, None]
+            unknown = int(((cells < 0) | (cells >= known)).any(axis=0).sum())
             if unknown:
                 raise ValueError(
                     f"{unknown} of {len(gone)} rows cannot have been in the model: they fall into "
@@ -116,12 +116,12 @@ class Cells(RowKeeping):
         return all(a is b for p, q in pairs for a, b in zip(p.tables, q.tables, strict=True))
 
     def columns(self, functions: Functions) -> Functions:
-        return functions.with_coded(self.parts)
+        return functions.with_cells(self.parts)
 
     def products(self, frame: Frame, functions: Functions) -> Products:
         """Inner products of the features of all rows, dense ones included."""
         arrays = self.kept.arrays
-        Z = indicators(arrays["codes"], self.counts, np.float64)
+        Z = indicators(arrays["cells"], self.counts, np.float64)
         dense = functions.dense_part
         if dense is not None:
             values = dense.evaluate(frame.rows(arrays["inputs"], np.float64))
@@ -132,17 +132,17 @@ class Cells(RowKeeping):
 
     def arrays(self) -> dict[str, NDArray]:
         tables = [t.keys[:n] for p in self.parts for t, n in zip(p.tables, p.counts, strict=True)]
-        return self.kept.plain() | {"counts": self.counts, "cells": np.concatenate(tables)}
+        return self.kept.plain() | {"counts": self.counts, "cell_keys": np.concatenate(tables)}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray], functions: Functions) -> Self:
         ends = np.cumsum(arrays["counts"])[:-1]
-        tables = iter([Table(keys.copy()) for keys in np.split(arrays["cells"], ends)])
+        tables = iter([Table(keys.copy()) for keys in np.split(arrays["cell_keys"], ends)])
         parts = [
             part.with_tables([next(tables) for _ in range(part.n_components)])
-            for part in functions.coded_parts
+            for part in functions.cell_parts
         ]
-        rest = {name: a for name, a in arrays.items() if name not in ("counts", "cells")}
+        rest = {name: a for name, a in arrays.items() if name not in ("counts", "cell_keys")}
         return cls(Kept.from_plain(rest), parts)
 
 
@@ -164,5 +164,5 @@ def _renamed(kept: Kept, names: list[NDArray[np.int32]]) -> Kept:
     """The same rows with other numbers for their cells."""
     if not len(kept):
         return kept
-    codes = [new[old] for new, old in zip(names, kept.arrays["codes"], strict=True)]
-    return Kept(({**kept.arrays, "codes": np.stack(codes)},))
+    cells = [new[old] for new, old in zip(names, kept.arrays["cells"], strict=True)]
+    return Kept(({**kept.arrays, "cells": np.stack(cells)},))

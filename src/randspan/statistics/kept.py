@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..families.rows import fingerprints, mixed_in
+from ..families.parts.rows import fingerprints, mixed_in
 from ..sources import Source
 from .base import Array, Statistics
 
@@ -18,7 +18,7 @@ Keys = NDArray[np.uint64]
 Block = dict[str, NDArray]
 
 #: arrays whose rows are lines: the last axis runs over training rows
-LINES = ("codes",)
+LINES = ("cells",)
 #: what a sparse matrix in compressed rows consists of
 SPARSE = ("data", "indices", "indptr")
 
@@ -87,11 +87,11 @@ class Kept:
         return mixed_in(self.places(), np.ascontiguousarray(numbers.T).view(np.uint64))
 
     def places(self) -> Keys:
-        """A number for every row, by its inputs, or by its codes where no inputs are kept."""
+        """A number for every row, by its inputs, or by its cells where no inputs are kept."""
         arrays = self.arrays
         if "inputs" in arrays:
             return fingerprints(arrays["inputs"])
-        return mixed_in(np.zeros(len(self), dtype=np.uint64), arrays["codes"])
+        return mixed_in(np.zeros(len(self), dtype=np.uint64), arrays["cells"])
 
     def plain(self) -> dict[str, NDArray]:
         """The arrays of all rows, a sparse one as the three that it consists of."""

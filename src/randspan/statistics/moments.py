@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from ..families import Functions
 from ..features import Features
@@ -24,6 +25,9 @@ NO_KEYS: Keys = np.empty(0, dtype=np.uint64)
 FORGIVEN = 1e-6
 
 UNIT = float(np.finfo(np.float64).eps) / 2
+
+# Up to here a factorisation is nothing beside the rows that are removed.
+FEW_FUNCTIONS = 500
 
 # Entries of the scatter that are updated at once: they stay in the cache.
 AT_ONCE = 2**15
@@ -150,11 +154,14 @@ class Moments(Statistics):
         gone = np.append(np.diagonal(old.scatter), old.target_scatter)
         if left.weight > 0:
             remaining = np.append(np.diagonal(left.scatter), left.target_scatter)
-            possible = remaining >= -FORGIVEN * variances
+            rounding = FORGIVEN * variances
+            rounding[: self.n_functions] += 10 * left.error
+            possible = remaining >= -rounding
         else:  # all weight is gone, so these must have been all rows
             possible = np.abs(variances - gone) <= FORGIVEN * variances
         # Where nothing varies there is nothing to compare but rounding errors.
-        if not (possible | (variances <= 1e-12 * variances.max())).all():
+        possible |= variances <= 1e-12 * variances.max()
+        if not possible.all() or not _all_known(self.keys, old.keys) or not _positive(left, self):
             raise ValueError(
                 "These rows cannot have been in the model: without them a variance would be "
                 "negative. Hand in the rows, targets and weights it was fitted on."
@@ -238,6 +245,46 @@ class Moments(Statistics):
             target_scatter=self.target_scatter + self.weight * self.target_mean**2,
             peak=self.peak + self.weight * float(self.mean @ self.mean),
         )
+
+
+def _positive(left: Moments, before: Moments) -> bool:
+    """Whether no combination of functions and a target is left with a negative variance.
+
+    Asked of few functions only, where the answer costs next to nothing. Variances are measured
+    beside those ``before`` rows were removed, which is what rounding errors are a share of.
+    """
+    k, c = left.cross.shape
+    if k > FEW_FUNCTIONS or left.weight <= 0:
+        return True
+    variances = np.append(np.diagonal(before.scatter), before.target_scatter)
+    # What hardly varies beside its mean is rounding errors.
+    means = np.append(before.mean, before.target_mean)
+    variances = variances + 1e-12 * before.weight * means**2
+    units = np.sqrt(np.where(variances > 0, variances, 1.0))
+    forgiven = FORGIVEN + 10 * left.error / max(float(variances[:k].max()), 1e-300)
+    for t in range(c):
+        some = np.append(np.arange(k), k + t)
+        matrix = np.empty((k + 1, k + 1))
+        matrix[:k, :k] = left.scatter
+        matrix[k, :k] = matrix[:k, k] = left.cross[:, t]
+        matrix[k, k] = left.target_scatter[t]
+        matrix /= np.outer(units[some], units[some])
+        matrix.flat[:: k + 2] += k * forgiven
+        try:
+            linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return False
+    return True
+
+
+def _all_known(keys: Keys | None, gone: Keys | None) -> bool:
+    """Whether rows that go are among those that are here, as far as fingerprints are kept."""
+    if keys is None or gone is None:
+        return True
+    found, counts = np.unique(keys, return_counts=True)
+    names, wanted = np.unique(gone, return_counts=True)
+    place = np.minimum(np.searchsorted(found, names), max(len(found) - 1, 0))
+    return bool(len(found) and ((found[place] == names) & (counts[place] >= wanted)).all())
 
 
 def _rounding(Z: NDArray, scatter: NDArray) -> float:

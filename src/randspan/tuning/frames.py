@@ -1,51 +1,133 @@
-"""The frame of a fit: read from rows, with learned scales where these are asked for."""
+"""The frame of a fit: read from rows, with learned scales if asked for, or given."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from ..checks import check_choice, check_flag
 from ..engines import Engine
 from ..families import Family
-from ..families.checks import check_choice
-from ..frame import Frame, Reading, refuse_scales_on_cube
+from ..families.parts.randomness import seed_from
+from ..frame import (
+    Frame,
+    Reading,
+    as_family,
+    check_learned,
+    n_constant,
+    refuse_scales_on_cube,
+)
 from ..solvers import Task
 from ..sources import Source
 from . import learning
 
 # Rows that are read at once.
 STEP = 8192
+# A first block of fewer rows says too little of the columns.
+FEW_ROWS = 10
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a frame is read for: parameters of an estimator.
+    """What a frame is for: parameters of an estimator.
 
-    ``scales`` are None, "learn", "rotate" or one number for every column.
+    ``family`` is None where it was left out, ``frame`` where rows are to be read; ``scales`` are
+    None, "learn", "rotate" or one number for every column.
     """
 
-    family: Family
+    family: Family | None
+    frame: Any
     n_components: float | None
-    standardize: bool
+    standardize: Any
     scales: Any
-    seed: int
+    random_state: Any
 
 
-def read(wanted: Wanted, source: Source, task: Task, engine: Engine) -> Frame:
-    """The frame of all rows."""
-    family, k, scales = wanted.family, wanted.n_components, wanted.scales
+def obtained(
+    wanted: Wanted,
+    frame: Frame | None,
+    source: Source,
+    task: Task,
+    engine: Engine,
+    classes: bool,
+    streaming: bool,
+) -> Frame:
+    """The frame that was `given`, or that of these rows, with functions that were trained."""
+    if frame is None:
+        standardize = check_flag("standardize", wanted.standardize)
+        frame = _read(wanted, standardize, source, task, engine)
+        if streaming:
+            warn_of_few_rows(source, standardize)
+    if not frame.family.trains or frame.n_components == np.inf:
+        return frame
+    progress = engine.progress(int(frame.n_components), "functions learn")
+    return frame.trained_on(source, classes, engine.threads, progress)
+
+
+def _read(wanted: Wanted, standardize: bool, source: Source, task: Task, engine: Engine) -> Frame:
+    family, k, scales = wanted.family or as_family("fourier"), wanted.n_components, wanted.scales
     slices = (slice(s, s + STEP) for s in range(0, source.n_rows, STEP))
-    blocks = ((source.X[rows], source.weights_of(rows)) for rows in slices)
-    reading = Reading.of(blocks, family.rows_wanted(k), wanted.seed)
+    blocks = ((source.X[rows], None, source.weights_of(rows)) for rows in slices)
+    reading = Reading.of(blocks, family.rows_wanted(k), seed_from(wanted.random_state))
     if not isinstance(scales, str):
-        return reading.frame(family, k, wanted.standardize, scales)
+        return reading.frame(family, k, standardize, scales)
     refuse_scales_on_cube(family)
     check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
     if source.encoded is None:
         raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")
-    plain = reading.frame(family, k, wanted.standardize)
+    plain = reading.frame(family, k, standardize)
 
-    def framed(family: Family, scales, rotation) -> Frame:
-        return reading.frame(family, k, wanted.standardize, scales, rotation)
+    def framed(scales, rotation) -> Frame:
+        return reading.frame(family, k, standardize, scales, rotation, plain.family)
 
     return learning.learned(family, plain, framed, source, scales == "rotate", task, engine)
+
+
+def given(wanted: Wanted, source: Source) -> Frame | None:
+    """The frame that was handed in, with as many functions and the seed that are asked for."""
+    frame, family = wanted.frame, wanted.family
+    if frame is None:
+        return None
+    if not isinstance(frame, Frame):
+        raise TypeError(f"frame must be another model's frame_ or None, got {frame!r}.")
+    if frame.n_features != source.n_features:
+        raise ValueError(
+            f"The frame was read from {frame.n_features} columns, X has {source.n_features}."
+        )
+    if wanted.scales is not None:
+        raise ValueError(
+            "A frame has its scales already: leave scales=None, or read another frame."
+        )
+    if family is not None:
+        kinds, held = ([type(part) for part in f.parts_of_union()] for f in (family, frame.family))
+        if kinds != held:
+            raise ValueError(
+                f"The frame holds {frame.family!r}, the model asks for {family!r}: leave family "
+                "out, or read another frame."
+            )
+    if wanted.n_components is not None:
+        frame = frame.with_components(wanted.n_components)
+    frame = replace(frame, ridge=None)  # found for the targets of that model
+    # Without a random_state of its own a model repeats the frame's draw.
+    if wanted.random_state is not None:
+        frame = frame.with_seed(seed_from(wanted.random_state))
+    if source.encoded is not None:
+        check_learned(frame, source.n_targets)
+    return frame
+
+
+def warn_of_few_rows(source: Source, standardize: bool) -> None:
+    """A stream goes on with what its first block says of the columns."""
+    present = source.without_absent()
+    constant = n_constant(present.X) if standardize else 0
+    if constant or present.n_rows < FEW_ROWS:
+        warnings.warn(
+            "The frame of a stream (centre and scale of every column, bandwidth, range) is read "
+            f"from its first block, which has {present.n_rows} row(s) and {constant} constant "
+            f"column(s) of {source.n_features}; a constant column keeps the scale 1. Begin with a "
+            "larger block, or hand in frame=rs.Frame.read(blocks, family, n_components).",
+            stacklevel=6,
+        )

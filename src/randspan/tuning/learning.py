@@ -17,7 +17,7 @@ from .. import model, predictions
 from ..engines import Engine
 from ..engines.progress import Progress
 from ..families import Family
-from ..families.randomness import generator
+from ..families.parts.randomness import generator
 from ..frame import Frame
 from ..losses import Squared
 from ..solvers import Task
@@ -27,8 +27,8 @@ from .scales import KERNELS, MANY_ROWS, STEPS, Learner, Scales, start
 
 # Entries of the rows that are looked at: 400 MB of float32.
 MOST_ENTRIES = 10**8
-# A trial of the family: functions, grids, codes in all, rows of dense features, rows held out.
-FUNCTIONS, GRIDS, CODES, ROWS, HELD_OUT = 1500, 32, 2 * 10**7, 20_000, 5_000
+# A trial of the family: functions, grids, cells in all, rows of dense features, rows held out.
+FUNCTIONS, GRIDS, CELLS, ROWS, HELD_OUT = 1500, 32, 2 * 10**7, 20_000, 5_000
 # Fewer rows are held out in three folds; the fewest have nothing to learn from.
 FEW_ROWS, FOLDS, FEWEST_ROWS = 5_000, 3, 20
 # Rows of a trial with infinitely many functions.
@@ -44,7 +44,7 @@ FARTHEST = 5
 def learned(
     family: Family,
     plain: Frame,
-    framed: Callable[[Family, NDArray, NDArray | None], Frame],
+    framed: Callable[[NDArray, NDArray | None], Frame],
     source: Source,
     turning: bool,
     task: Task,
@@ -52,8 +52,8 @@ def learned(
 ) -> Frame:
     """The frame with learned scales.
 
-    ``family`` is as the user gave it, ``plain`` the frame without scales, and
-    ``framed(family, scales, rotation)`` makes one of the same rows.
+    ``plain`` is the frame without scales, and ``framed(scales, rotation)`` makes one of the same
+    rows with the same bandwidth.
     """
     if turning and not family.rotation_invariant:
         raise ValueError(
@@ -66,7 +66,7 @@ def learned(
             f"scales='rotate' learns a matrix of {plain.n_features} × {plain.n_features} numbers, "
             f"more than rows could tell: use scales='learn' from {MOST_TURNED} columns on."
         )
-    if family.grows:
+    if family.trains:
         raise ValueError(
             f"scales are learned for functions that are drawn, not for {family!r}, whose functions "
             "learn from rows themselves: hand in one number for every column, or leave scales=None."
@@ -90,7 +90,7 @@ def learned(
     trial = _Trial(plain, source, task, many, engine.quiet())
     others = np.ones(source.n_rows, dtype=bool)
     others[trial.apart] = False
-    most = min(MOST_ENTRIES, engine.machine(task.memory).granted // 16)
+    most = min(MOST_ENTRIES, engine.machine(task.memory_limit).granted // 16)
     rows = np.flatnonzero(others)
     found, variances = _descend(plain, source, rows, turning, many, most, engine, progress)
 
@@ -101,7 +101,7 @@ def learned(
             factors = factors * np.sqrt(len(factors) / (factors**2).sum())
         else:
             factors = factors / stretch
-        frame = framed(family.with_bandwidth_of(plain.family), factors, scales.turn)
+        frame = framed(factors, scales.turn)
         return replace(frame, importances=scales.importances(variances), ridge=scales.ridge)
 
     if many:  # compared with equal ones at the density of all rows already
@@ -154,9 +154,9 @@ def _descend(
         if turning:
             found.append(learner.turn(found[0]))
         if many:
-            near, judges = learner.descend_nearby(found[0], steps), learner.judges()
+            near, scored = learner.descend_nearby(found[0], steps), learner.scored_rows()
             equal = [start(kernel, dense).times(factor) for factor in (2, 10)]
-            found = [min([near, *equal], key=lambda at: learner.error_nearby(at, judges))]
+            found = [min([near, *equal], key=lambda at: learner.error_nearby(at, scored))]
     return found, dense.var(axis=0, dtype=np.float64)
 
 
@@ -202,7 +202,7 @@ class _Trial:
             self.k, most = np.inf, KERNEL_ROWS
         elif plain.family.sparse:
             self.k = min(k, GRIDS // (1 + many))
-            most = CODES // int(self.k)
+            most = CELLS // int(self.k)
         order = generator(plain.seed, "trial rows", 0).permutation(present)[:most]
         folds = FOLDS if len(order) < FEW_ROWS else 1
         size = min(len(order) // FOLDS if folds > 1 else len(order) // 5, HELD_OUT)

@@ -1,6 +1,6 @@
 """Scales of the columns, learned with the exact kernel on few rows at a time.
 
-A kernel k(x̃, x̃') of scaled rows x̃ = s∘x (or x̃ = E'(s∘x), a full matrix) is judged by the
+A kernel k(x̃, x̃') of scaled rows x̃ = s∘x (or x̃ = E'(s∘x), a full matrix) is scored by the
 leave-one-out error of kernel ridge regression,
 
     L(s, μ) = (1/n) Σ_i e_i²,   e_i = a_i/P_ii,   a = Py,   P = (K + μI)⁻¹,
@@ -14,7 +14,7 @@ summed over targets, and from there by the chain rule to log s, E and log μ. Ad
 
 Few rows out of many lie far apart, and a kernel that suits them is too wide for all. Where rows
 are many, kernels that decay fast are therefore learned a second time, in neighbourhoods: a step
-takes some rows at random, with their nearest neighbours among all rows, and judges by the
+takes some rows at random, with their nearest neighbours among all rows, and scored by the
 innermost ones. They see the density of the full data, of which the rest is too far away to matter.
 
 Tried and left: the average gradient outer product (recursive feature machines), on 1,500 rows of
@@ -41,7 +41,7 @@ BATCH, BATCHES = 750, 2
 # The largest change of a logarithm in one step: at first, and where a matrix is turned as well.
 RATE, TURNING_RATE, TURN_RATE = 0.2, 0.1, 0.03
 LEAST_RIDGE = 1e-4
-# Neighbourhoods: from so many rows on, how large, judged by how many, and how many a step.
+# Neighbourhoods: from so many rows on, how large, scored by how many, and how many a step.
 MANY_ROWS = 100_000
 NEIGHBOURS, INNERMOST, CENTRES = 600, 100, 6
 # Neighbourhoods in which scales are compared.
@@ -95,17 +95,17 @@ class Laplacian(Kernel):
     metric = "cityblock"
 
     def matrix(self, T):
-        from . import loops
+        from . import distances
 
         K = np.empty((len(T), len(T)), T.dtype)
-        loops.laplacian(np.ascontiguousarray(T.T), K)
+        distances.laplacian(np.ascontiguousarray(T.T), K)
         return K.astype(np.float64), K
 
     def slopes(self, T, known, G):
-        from . import loops
+        from . import distances
 
         out = np.empty(T.shape[1])
-        loops.laplacian_slopes(T, (G * known).astype(T.dtype), out)
+        distances.laplacian_slopes(T, (G * known).astype(T.dtype), out)
         return out
 
 
@@ -193,7 +193,7 @@ class Learner:
         pace, point = Adam(steps, RATE), _logs(at)
         for _ in range(steps):
             here = _scales(point)
-            slope = self._mean(lambda rows, here=here: self._judge(here, *rows)[0], self._batches())
+            slope = self._mean(lambda rows, here=here: self._score(here, *rows)[0], self._batches())
             point = _bounded(point - pace.change(slope))
             self.progress(1)
         return _scales(point)
@@ -206,7 +206,7 @@ class Learner:
         for _ in range(steps):
             here = replace(_scales(point), turn=turn)
             slope = self._mean(
-                lambda rows, here=here: np.append(*self._judge(here, *rows)), self._batches()
+                lambda rows, here=here: np.append(*self._score(here, *rows)), self._batches()
             )
             point = _bounded(point - pace.change(slope[: d + 1]))
             turn = turn - turning.change(slope[d + 1 :]).reshape(d, d)
@@ -222,7 +222,7 @@ class Learner:
             centres = self._draw(CENTRES)
 
             def slope(near: NDArray[np.intp], here: Scales = here) -> Array:
-                return self._judge(here, self.rows[near], self.targets[near], inner)[0]
+                return self._score(here, self.rows[near], self.targets[near], inner)[0]
 
             nearest = self._nearest(here.scales, centres)
             point = _bounded(point - pace.change(self._mean(slope, nearest)))
@@ -244,13 +244,13 @@ class Learner:
 
         return float(np.mean(self.pool(error, self._nearest(at.scales, centres))))
 
-    def judges(self) -> NDArray[np.intp]:
+    def scored_rows(self) -> NDArray[np.intp]:
         """Rows whose neighbourhoods scales are compared in."""
         return self._draw(JUDGES)
 
     def _nearest(self, scales: Array, centres: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """For some rows the rows that are nearest to each, nearest first."""
-        from . import loops
+        from . import distances
 
         away = self._away[: len(centres)]
         at, gamma = self.rows[centres], scales.astype(np.float32)
@@ -258,7 +258,7 @@ class Learner:
 
         def measure(start: int) -> None:
             stretch = slice(start, start + step)
-            loops.distances(self._columns[:, stretch], at, gamma, away[:, stretch])
+            distances.distances(self._columns[:, stretch], at, gamma, away[:, stretch])
 
         def nearest(row: NDArray[np.float32]) -> NDArray[np.intp]:
             near = np.argpartition(row, NEIGHBOURS)[:NEIGHBOURS]
@@ -289,7 +289,7 @@ class Learner:
     def _mean(self, slope: Callable, items) -> Array:
         return np.mean(self.pool(slope, list(items)), axis=0)
 
-    def _judge(
+    def _score(
         self, at: Scales, rows: NDArray, targets: Array, inner: NDArray | None = None
     ) -> tuple[Array, Array]:
         """Slopes of L in log s and log μ, and in the turn."""

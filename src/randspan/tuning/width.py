@@ -30,8 +30,11 @@ def fit(frame: Frame, source: Source, task: Task, largest: Array, engine: Engine
         return model.fit(frame, source, task, largest, engine)
     # How many functions is a question that the squared loss answers well and fast, for all losses.
     by_statistics = task.solver == "auto" or named(task.solver).takes != OPERATOR
-    plain = task.plain and by_statistics
-    asking = task if plain else replace(task, loss=Squared(), bound=None, solver="auto")
+    plain = task.plain and by_statistics and task.alpha != "heldout"
+    asking = task
+    if not plain:
+        alpha = "auto" if task.searches else task.alpha
+        asking = replace(task, loss=Squared(), bound=None, solver="auto", alpha=alpha)
 
     def attempt(k: int) -> tuple[float, Model]:
         found = model.fit(frame.with_components(k), source, asking, largest, engine)
@@ -40,6 +43,17 @@ def fit(frame: Frame, source: Source, task: Task, largest: Array, engine: Engine
 
     found = doubled(attempt)
     return found if plain else model.fit(found.frame, source, task, largest, engine)
+
+
+def start(frame: Frame, source: Source, task: Task, largest: Array, engine: Engine) -> Model:
+    """The model of a stream's first block, which goes on with as many functions."""
+    if frame.n_components is not None:
+        begun = model.start(frame, source, task, engine)
+        return begun.added(source, task, largest, engine)
+    fitted = fit(frame, source, task, largest, engine)
+    begun = model.start(fitted.frame, source, task, engine)
+    known = begun.going_on_from(fitted, task)
+    return begun.added(source, task, largest, engine) if known is None else known
 
 
 def doubled(fit: Callable[[int], tuple[float, Fit]]) -> Fit:

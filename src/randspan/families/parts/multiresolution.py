@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, log2
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Family, Functions
-from .checks import is_count
+from ...checks import is_count
+from ..base import Family
+from ..functions import Functions
 from .cube import Cube, check_interval, neighbourly
 from .grids import Ladder, Rung, Term
 from .randomness import raw_bits
@@ -49,17 +51,24 @@ class Multiresolution(Family):
     #: scales beyond those that as many functions as rows would have
     extra_depth = 0
 
+    #: parameters that rows may fill in
+    open_parameters: tuple[str, ...] = ("depth", "grid")
+
     sees_scales = property(lambda self: False)
 
     # -- what a family of this kind says ---------------------------------------------------------
 
     @abstractmethod
+    def filled(self, sample) -> Multiresolution:
+        """A copy with numbers and names for all parameters, of which `read` takes note."""
+
+    @abstractmethod
     def ladders(self, n_features: int) -> list[Ladder]:
-        """The ladder of every coordinate, of a resolved law."""
+        """The ladder of every coordinate."""
 
     @abstractmethod
     def terms(self, ladders: list[Ladder]) -> Iterator[Term]:
-        """The terms of a resolved law; a deeper one has these and more."""
+        """The terms of the sum; one that is deeper has these and more."""
 
     @abstractmethod
     def products(self, n_features: int, depth: int) -> int:
@@ -67,18 +76,24 @@ class Multiresolution(Family):
 
     @abstractmethod
     def kernel_of(self, x: list[list[Rung]], y: list[list[Rung]]) -> NDArray[np.float64]:
-        """The kernel of a resolved law, from the rungs of every coordinate."""
+        """The kernel, from the rungs of every coordinate."""
 
     # -- what they share -------------------------------------------------------------------------
 
-    def resolve_cube(self, sample) -> Multiresolution:
-        """The box that is mapped to the cube: as given, or from the range of the columns."""
+    def read(self, sample, n_components, seed):
+        whole, d = self.filled(sample), sample.shape[1]
+        known = {name: getattr(whole, name) for name in self.open_parameters}
         if self.interval is not None:
-            return self.with_values(interval=check_interval(self.interval, sample.shape[1]))
+            return OnCube(*check_interval(self.interval, d), known)
         more = self.margin * (sample.upper - sample.lower)
-        return self.with_values(interval=(sample.lower - more, sample.upper + more))
+        return OnCube(sample.lower - more, sample.upper + more, known)
 
-    def resolve_depth(self, sample) -> Multiresolution:
+    @property
+    def law(self) -> Multiresolution:
+        """This family with what was read from rows in place of what was left open."""
+        return self.with_values(**self.resolved.known)
+
+    def with_depth(self, sample) -> Multiresolution:
         """A depth for as many rows as there are, within reason; refuses what is beyond it."""
         d, depth = sample.shape[1], self.depth
         if isinstance(depth, str) and depth == "auto":
@@ -107,14 +122,13 @@ class Multiresolution(Family):
 
     @property
     def cube(self) -> Cube:
-        lower, upper = self.interval
-        return Cube(lower, upper, self.inset, self.spill)
+        return Cube(self.resolved.lower, self.resolved.upper, self.inset, self.spill)
 
     def outside(self, rows):
         return self.cube.outside(rows)
 
     def sample(self, n_features, n_components, seed):
-        if self.depth == np.inf:
+        if self.resolved.known["depth"] == np.inf:
             raise ValueError(
                 "Functions of infinite depth cannot be drawn: depth=np.inf is for the kernel, and "
                 "for n_components=np.inf. Use depth='auto' or a number."
@@ -123,15 +137,25 @@ class Multiresolution(Family):
 
     def closed_form(self, X, Y):
         x, y = self.cube.places(X), self.cube.places(Y)
-        ladders = self.ladders(x.shape[1])
+        law = self.law
+        ladders = law.ladders(x.shape[1])
 
         def rungs(places: NDArray) -> list[list[Rung]]:
             return [ladder.rungs(column) for ladder, column in zip(ladders, places.T, strict=True)]
 
         right = rungs(y)
         step = max(1, AT_ONCE // max(len(y), 1))  # there are many kernels of rungs, each as large
-        parts = [self.kernel_of(rungs(x[s : s + step]), right) for s in range(0, len(x), step)]
+        parts = [law.kernel_of(rungs(x[s : s + step]), right) for s in range(0, len(x), step)]
         return np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class OnCube:
+    """The box that is mapped to the unit cube, and values for the parameters left open."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    known: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +175,7 @@ class MultiresolutionFunctions(Functions):
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan.of(self.family, self.n_features, self.seed)
+        return Plan.of(self.family.law, self.n_features, self.seed)
 
     def evaluate(self, rows: Rows) -> NDArray:
         places = self.family.cube.places(rows)

@@ -1,4 +1,4 @@
-"""Functions that are indicators of cells: codes of rows, and a table of the cells that were seen.
+"""Functions that are indicators of cells: cells of rows, and a table of the cells that were seen.
 
 A family of this kind has groups of cells (grids, trees); a row is in one cell of every group. It
 writes `CellFunctions.keys`: a number for the cell of every row.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .base import Functions
+from ..functions import Functions
 from .rows import Rows
 
 # Groups whose keys are computed together.
@@ -43,20 +43,20 @@ class Table:
     def __setstate__(self, state):
         Table.__init__(self, state["keys"])
 
-    def enter(self, keys: NDArray[np.uint64], codes: NDArray[np.int32]) -> None:
+    def enter(self, keys: NDArray[np.uint64], cells: NDArray[np.int32]) -> None:
         """The numbers of keys, new ones for new keys."""
         from . import hashing
 
         for start in range(0, len(keys), 8192):
             part = slice(start, start + 8192)
             self._arrays = self._with_room(*self._arrays, len(keys[part]))
-            self.count = hashing.enter(keys[part], *self._arrays, self.count, codes[part])
+            self.count = hashing.enter(keys[part], *self._arrays, self.count, cells[part])
 
-    def look_up(self, keys: NDArray[np.uint64], count: int, codes: NDArray[np.int32]) -> None:
+    def look_up(self, keys: NDArray[np.uint64], count: int, cells: NDArray[np.int32]) -> None:
         """The numbers of keys, -1 where they are not among the first ``count``."""
         from . import hashing
 
-        hashing.look_up(keys, *self._arrays, count, codes)
+        hashing.look_up(keys, *self._arrays, count, cells)
 
     def _with_room(self, known, slots, more: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
         from . import hashing
@@ -103,20 +103,20 @@ class CellFunctions(Functions):
         return None
 
     @property
-    def coded_parts(self) -> list[CellFunctions]:
+    def cell_parts(self) -> list[CellFunctions]:
         return [self]
 
-    def with_coded(self, coded: list) -> Functions:
-        return coded[0]
+    def with_cells(self, cells: list) -> Functions:
+        return cells[0]
 
-    def codes(self, rows: Rows) -> NDArray[np.int32]:
+    def cells(self, rows: Rows) -> NDArray[np.int32]:
         """Numbers of the cells of rows, one line for every group; -1 for cells without a column."""
-        codes = np.empty((self.n_components, len(rows)), dtype=np.int32)
+        cells = np.empty((self.n_components, len(rows)), dtype=np.int32)
         for start in range(0, self.n_components, AT_ONCE):
             groups = slice(start, min(start + AT_ONCE, self.n_components))
             for g, keys in enumerate(self.keys(rows, groups), start):
-                self.tables[g].look_up(keys, self.counts[g], codes[g])
-        return codes
+                self.tables[g].look_up(keys, self.counts[g], cells[g])
+        return cells
 
     def own_tables(self) -> list[Table]:
         """Tables of these cells alone, to which others may be added."""
@@ -131,25 +131,25 @@ class CellFunctions(Functions):
 
     def seeing(self, rows: Rows) -> Self:
         tables = self.own_tables()
-        codes = np.empty(len(rows), dtype=np.int32)
+        cells = np.empty(len(rows), dtype=np.int32)
         for start in range(0, self.n_components, AT_ONCE):
             groups = slice(start, min(start + AT_ONCE, self.n_components))
             for g, keys in enumerate(self.keys(rows, groups), start):
-                tables[g].enter(keys, codes)
+                tables[g].enter(keys, cells)
         return self.with_tables(tables)
 
     def evaluate(self, rows: Rows) -> sparse.csr_array:
-        return indicators(self.codes(rows), self.counts, rows.dtype)
+        return indicators(self.cells(rows), self.counts, rows.dtype)
 
 
-def indicators(codes: NDArray[np.int32], counts: NDArray[np.int64], dtype) -> sparse.csr_array:
-    """Rows of 0 and 1 with one column for every cell, from the codes of every group."""
+def indicators(cells: NDArray[np.int32], counts: NDArray[np.int64], dtype) -> sparse.csr_array:
+    """Rows of 0 and 1 with one column for every cell, from the cells of every group."""
     offsets = np.cumsum(counts) - counts
     total = int(counts.sum())
-    columns = (codes + offsets[:, None]).T
-    known = (codes >= 0).T
+    columns = (cells + offsets[:, None]).T
+    known = (cells >= 0).T
     starts = np.append(0, np.cumsum(known.sum(axis=1)))
     index = np.int32 if max(total, starts[-1]) < 2**31 else np.int64
     columns = columns[known].astype(index)
     ones = np.ones(len(columns), dtype=dtype)
-    return sparse.csr_array((ones, columns, starts.astype(index)), shape=(codes.shape[1], total))
+    return sparse.csr_array((ones, columns, starts.astype(index)), shape=(cells.shape[1], total))

@@ -1,9 +1,9 @@
-"""Functions that learn from rows and their targets, each from some of the rows.
+"""Functions that are trained on rows and their targets, each on some of the rows: its bag.
 
-A function that has seen the target of a row says little about itself there: what it says of rows it
-has not seen is what weights should be fitted to. `Bags` knows which rows these are: whether row r
-is in the bag of function j is a coin that depends on (seed, j, r) only. A row is known again,
-whenever and in whatever block it comes back, by its inputs and targets.
+A function tells little about itself on rows that it was trained on: weights are fitted to
+out-of-bag predictions. `OutOfBagRows` knows which rows these are: whether row r is in the bag of
+function j is a coin that depends on (seed, j, r) only. A row is known again, whenever and in
+whatever block it comes back, by its inputs and targets.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def fold_of(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Bags:
+class OutOfBagRows:
     """Row r is in the bag of function j with probability ``share``, each by a coin of its own.
 
-    ``keys`` are those of the rows that functions were grown from, sorted, and ``order`` their
-    numbers; ``n_targets`` is how many targets they had.
+    ``keys`` are those of the rows that functions were trained on, sorted, and ``order`` their
+    indices; ``n_targets`` is how many targets they had.
     """
 
     share: float
@@ -84,18 +84,18 @@ class Bags:
     order: NDArray[np.int64]
 
     @classmethod
-    def of(cls, training: Training, share: float, seed: int) -> Bags:
+    def of(cls, training: Training, share: float, seed: int) -> OutOfBagRows:
         assert training.targets is not None
         keys = row_keys(training.rows.values, training.targets)
         order = np.argsort(keys, kind="stable")
         return cls(share, seed, training.targets.shape[1], keys[order], order)
 
-    def numbers(self, values, targets: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The number that every row had in the training data, -1 for rows that were not there."""
+    def indices(self, values, targets: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Row indices in the training data, -1 for rows that were not there."""
         return self.located(row_keys(values, targets))
 
     def located(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The same by the keys of rows; of equal rows it is the number of the first."""
+        """The same by the keys of rows; of equal rows it is the index of the first."""
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[place] == keys, self.order[place], -1)
 
@@ -104,7 +104,7 @@ class Bags:
     ) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]:
         """All rows of the training data that are equal to each row, and the share of each in it.
 
-        Three arrays: which row, the number of one equal to it (-1 where there is none), 1 over how
+        Three arrays: which row, the index of one equal to it (-1 where there is none), 1 over how
         many there are. So a row that stands several times stands for all of them alike, wherever a
         stream is cut.
         """
@@ -114,24 +114,24 @@ class Bags:
         counts = np.maximum(counts, 1)
         rows = np.repeat(np.arange(len(keys)), counts)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        numbers = np.full(len(rows), -1, dtype=np.int64)
+        indices = np.full(len(rows), -1, dtype=np.int64)
         there = known[rows]
-        numbers[there] = self.order[(first[rows] + within)[there]]
-        return rows, numbers, 1 / counts[rows]
+        indices[there] = self.order[(first[rows] + within)[there]]
+        return rows, indices, 1 / counts[rows]
 
-    def bag(self, function: int, start: int, stop: int) -> NDArray[np.bool_]:
+    def in_bag(self, function: int, start: int, stop: int) -> NDArray[np.bool_]:
         """Whether rows ``start`` to ``stop`` of the training data are in the bag of a function."""
         skipped = start - start % 4
         bits = raw_bits(self.seed, f"bag {function}", stop - skipped, skipped)[start - skipped :]
         return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.share
 
-    def seen(self, numbers: NDArray[np.int64], n_functions: int) -> NDArray[np.bool_]:
-        """Whether every function has learned from every row, by the numbers of the rows."""
-        seen = np.zeros((len(numbers), n_functions), dtype=bool)
-        known = np.flatnonzero(numbers >= 0)
+    def seen(self, indices: NDArray[np.int64], n_functions: int) -> NDArray[np.bool_]:
+        """Whether every function was trained on every row, by row indices."""
+        seen = np.zeros((len(indices), n_functions), dtype=bool)
+        known = np.flatnonzero(indices >= 0)
         if len(known):
-            there = numbers[known]
+            there = indices[known]
             first, last = int(there.min()), int(there.max())
             for j in range(n_functions):
-                seen[known, j] = self.bag(j, first, last + 1)[there - first]
+                seen[known, j] = self.in_bag(j, first, last + 1)[there - first]
         return seen

@@ -91,7 +91,7 @@ class Reservoir:
         self._present += len(weights)
         self._weight += float(weights.sum())
         clocks = clocks / weights
-        lower, upper = _column_range(values)
+        lower, upper = column_range(values)
         self._lower = lower if self._lower is None else np.minimum(lower, self._lower)
         self._upper = upper if self._upper is None else np.maximum(upper, self._upper)
         all_clocks = np.concatenate([self._clocks, clocks])
@@ -152,7 +152,8 @@ def _row_uniforms(seed: int, start: int, count: int) -> NDArray[np.float64]:
     return np.concatenate(pages)[start - first * page :][:count] if pages else np.empty(0)
 
 
-def _column_range(values) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def column_range(values) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The smallest and the largest value of every column."""
     if sparse.issparse(values):
         lower, upper = values.min(axis=0).toarray(), values.max(axis=0).toarray()
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Functions
+from ..functions import Functions
 from .layout import Layout
 from .rows import Rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +48,42 @@ def check_number(name: str, value, at_least: float = -np.inf) -> float:
     if number < at_least:
         raise ValueError(f"{name} must be at least {at_least:g}, got {value!r}.")
     return number
+
+
+def check_bound(bound) -> float:
+    """C of the box, a positive number."""
+    number = check_number("bound", bound)
+    if number <= 0:
+        raise ValueError(f"bound must be None or a positive number, got {bound!r}.")
+    return number
+
+
+def check_clip(clip) -> None:
+    """None, "auto", or a positive number."""
+    if clip is None or (isinstance(clip, str) and clip == "auto"):
+        return
+    number = float(clip) if isinstance(clip, Real) and not isinstance(clip, bool) else np.nan
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"clip must be None, 'auto' or a positive number, got {clip!r}.")
+
+
+def check_dtype(dtype) -> np.dtype:
+    """float32 or float64."""
+    for known in (np.dtype(np.float32), np.dtype(np.float64)):
+        if dtype in (known.name, known.type) or (isinstance(dtype, np.dtype) and dtype == known):
+            return known
+    raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
+
+
+def check_flag(name: str, value) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_jobs(n_jobs) -> int | None:
+    """None, or a whole number of threads other than 0."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+    return None if n_jobs is None else int(n_jobs)

@@ -7,11 +7,30 @@ stands twice give the same γ, as long as all rows are looked at; of more than 5
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
+from ...checks import check_choice, check_positive
 from .sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Bandwidth:
+    """γ, one number or one for every column."""
+
+    gamma: float | NDArray[np.float64]
+
+
+def read_gamma(gamma, sample: Sample, metric: str) -> float | NDArray[np.float64]:
+    """The parameter gamma: "median", one positive number, or one for every column."""
+    if isinstance(gamma, str):
+        check_choice("gamma", gamma, ("median",), " or positive number(s)")
+        return median_gamma(sample, metric)
+    numbers = check_positive("gamma", gamma, sample.shape[1])
+    return numbers if numbers.ndim else float(numbers)
 
 
 def median_gamma(sample: Sample, metric: str) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .checks import check_positive
+from ...checks import check_positive
 from .randomness import sampled, uniforms
 
 Array = NDArray[np.float64]
@@ -26,7 +26,7 @@ TABLE = np.geomspace(1e-8, 1e8, 2**14)
 
 
 class Pitches(ABC):
-    """A law of pitches."""
+    """A distribution of pitches."""
 
     @abstractmethod
     def draw(self, seed: int, n_grids: int, n_features: int) -> Array:
@@ -87,7 +87,7 @@ class TabulatedPitches(Pitches):
         if weights.min() < -1e-6:
             raise ValueError(
                 "A kernel for bins is convex and decreasing in the distance; this one is not, near "
-                f"{TABLE[weights.argmin()]:.3g}: no law of pitches has it."
+                f"{TABLE[weights.argmin()]:.3g}: no distribution of pitches has it."
             )
         return cls.of_weights(TABLE, weights)
 
@@ -108,7 +108,9 @@ class TabulatedPitches(Pitches):
         middles = (np.arange(len(TABLE)) + 0.5) / len(TABLE)
         pitches = np.asarray(distribution.ppf(middles), dtype=np.float64)
         if not (np.isfinite(pitches).all() and (pitches > 0).all()):
-            raise ValueError(f"pitch must be a law of positive numbers, got {distribution!r}.")
+            raise ValueError(
+                f"pitch must be a distribution of positive numbers, got {distribution!r}."
+            )
         return cls.of_weights(pitches, np.ones(len(TABLE)))
 
     def draw(self, seed, n_grids, n_features):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
+from ...checks import check_choice, check_positive, is_count
+from ..base import Family
 from .bandwidth import median_gamma
-from .base import Family
-from .checks import check_choice, check_positive, is_count
 from .pivots import pivots
 from .randomness import generator
 from .rows import Rows
@@ -22,6 +23,57 @@ from .rows import Rows
 MOST_PIVOTS = 4096
 # Whether γ is 1/d where it is None, as in scikit-learn; the chi-squared kernel has 1.
 SCALED = {"rbf": 1, "laplacian": 1, "poly": 1, "polynomial": 1, "sigmoid": 1, "chi2": 0}
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """k(x, z) with nothing left open.
+
+    ``kernel`` is a name, a callable, or a family of this library that was resolved.
+    """
+
+    kernel: Any
+    gamma: float | None
+    params: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.kernel if isinstance(self.kernel, str) else ""
+
+    def values(self, rows: Rows, anchors: NDArray) -> NDArray:
+        """k(x, z) for rows x and anchors z, in the precision of the rows."""
+        kernel, params = self.kernel, dict(self.params)
+        if isinstance(kernel, Family):
+            return kernel.closed_form(rows, Rows(anchors)).astype(rows.dtype, copy=False)
+        if self.gamma is not None:
+            params["gamma"] = self.gamma
+        if not callable(kernel):
+            try:
+                return self._named(rows, anchors, params)
+            except (TypeError, ValueError) as error:
+                hint = " (see standardize=False)" if "negative" in str(error) else ""
+                given = f"kernel={kernel!r}, kernel_params={self.params!r}"
+                raise ValueError(f"{given}: {error}{hint}.") from None
+        x = rows.dense
+        values = np.asarray(kernel(x, anchors.astype(x.dtype), **params))
+        if values.shape != (len(rows), len(anchors)):
+            raise ValueError(
+                f"The kernel {kernel!r} was called with {len(rows)} and {len(anchors)} rows and "
+                f"returned an array of shape {values.shape} instead of {len(rows), len(anchors)}."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"The kernel {kernel!r} returned NaN or infinity.")
+        return values.astype(rows.dtype, copy=False)
+
+    def _named(self, rows: Rows, anchors: NDArray, params: dict) -> NDArray:
+        if self.name in PRODUCTS:
+            return PRODUCTS[self.name](rows, anchors, **params)
+        return pairwise_kernels(rows.dense, anchors.astype(rows.dtype), metric=self.name, **params)
+
+    def diagonal(self, rows: Rows) -> NDArray[np.float64]:
+        """k(x, x) of every row."""
+        parts = (rows[s : s + 64] for s in range(0, len(rows), 64))
+        return np.concatenate([np.diagonal(self.values(part, part.dense)) for part in parts])
 
 
 class Anchored:
@@ -36,8 +88,8 @@ class Anchored:
     def _name(self) -> str:
         return self.kernel_name if isinstance(self.kernel_name, str) else ""
 
-    def resolved_kernel(self, sample, n_components: int, seed: int) -> dict[str, Any]:
-        """The kernel and its γ with nothing left open, as parameters."""
+    def read_kernel(self, sample, n_components: int, seed: int) -> Kernel:
+        """The kernel and its γ with nothing left open."""
         kernel, gamma = self.kernel_name, self.gamma
         if isinstance(kernel, Family):
             kernel = kernel.resolve(sample, n_components, seed)
@@ -59,19 +111,22 @@ class Anchored:
                 raise ValueError(f"kernel={kernel!r} has no gamma: leave gamma=None.")
             if check_positive("gamma", gamma).ndim:
                 raise ValueError("gamma must be one number; scales= has one for every column.")
-        return {"kernel": kernel, "gamma": gamma}
+            gamma = float(gamma)
+        return Kernel(kernel, gamma, dict(self.kernel_params or {}))
 
-    def chosen(self, sample, n_components: int, seed: int, most: int) -> NDArray[np.float64]:
+    def read_anchors(
+        self, kernel: Kernel, sample, n_components: int, seed: int, most: int
+    ) -> NDArray[np.float64]:
         """The anchors as rows, in the order in which they are used; ``most`` if None."""
         rows, anchors = sample.rows, self.anchors
         if anchors is None:
             return rows[:most].dense
         if isinstance(anchors, str):
             check_choice("anchors", anchors, ("rpcholesky",), ", a number, an array or None")
-            values = partial(self.values, sample.rows)
             rng = generator(seed, "pivots", 0)
             count = min(n_components, MOST_PIVOTS)
-            found = pivots(lambda at: values(rows[at].dense), self._diagonal(rows), count, rng)
+            values = partial(kernel.values, rows)
+            found = pivots(lambda at: values(rows[at].dense), kernel.diagonal(rows), count, rng)
             return rows[found].dense
         if is_array(anchors):
             array = np.asarray(anchors, dtype=np.float64)
@@ -89,40 +144,6 @@ class Anchored:
             )
         return rows[: int(anchors)].dense
 
-    def values(self, rows: Rows, anchors: NDArray) -> NDArray:
-        """k(x, z) for rows x and anchors z, in the precision of the rows."""
-        kernel, params = self.kernel_name, dict(self.kernel_params or {})
-        if isinstance(kernel, Family):
-            return kernel.closed_form(rows, Rows(anchors)).astype(rows.dtype, copy=False)
-        if self.gamma is not None:
-            params["gamma"] = self.gamma
-        if not callable(kernel):
-            try:
-                return self._named(rows, anchors, params)
-            except (TypeError, ValueError) as error:
-                hint = " (see standardize=False)" if "negative" in str(error) else ""
-                given = f"kernel={kernel!r}, kernel_params={self.kernel_params!r}"
-                raise ValueError(f"{given}: {error}{hint}.") from None
-        x = rows.dense
-        values = np.asarray(kernel(x, anchors.astype(x.dtype), **params))
-        if values.shape != (len(rows), len(anchors)):
-            raise ValueError(
-                f"The kernel {kernel!r} was called with {len(rows)} and {len(anchors)} rows and "
-                f"returned an array of shape {values.shape} instead of {len(rows), len(anchors)}."
-            )
-        if not np.isfinite(values).all():
-            raise ValueError(f"The kernel {kernel!r} returned NaN or infinity.")
-        return values.astype(rows.dtype, copy=False)
-
-    def _named(self, rows: Rows, anchors: NDArray, params: dict) -> NDArray:
-        if self._name in PRODUCTS:
-            return PRODUCTS[self._name](rows, anchors, **params)
-        return pairwise_kernels(rows.dense, anchors.astype(rows.dtype), metric=self._name, **params)
-
-    def _diagonal(self, rows: Rows) -> NDArray[np.float64]:
-        parts = (rows[s : s + 64] for s in range(0, len(rows), 64))
-        return np.concatenate([np.diagonal(self.values(part, part.dense)) for part in parts])
-
 
 def inverse_root(matrix: NDArray) -> NDArray[np.float64]:
     """The symmetric inverse square root, 0 where eigenvalues are rounding errors."""
@@ -136,30 +157,30 @@ def inverse_root(matrix: NDArray) -> NDArray[np.float64]:
 
 
 def _linear(rows: Rows, z: NDArray) -> NDArray:
-    return rows.project(z)
+    return rows.products(z)
 
 
 def _poly(rows: Rows, z: NDArray, gamma: float, degree=3, coef0=1) -> NDArray:
-    return (gamma * rows.project(z) + rows.dtype.type(coef0)) ** degree
+    return (gamma * rows.products(z) + rows.dtype.type(coef0)) ** degree
 
 
 def _sigmoid(rows: Rows, z: NDArray, gamma: float, coef0=1) -> NDArray:
-    return np.tanh(gamma * rows.project(z) + rows.dtype.type(coef0))
+    return np.tanh(gamma * rows.products(z) + rows.dtype.type(coef0))
 
 
 def _cosine(rows: Rows, z: NDArray) -> NDArray:
     norms = np.sqrt((z**2).sum(axis=1))
-    values = rows.project(z / np.where(norms > 0, norms, 1)[:, None])
-    own = np.sqrt(rows.squared_norms())
+    values = rows.products(z / np.where(norms > 0, norms, 1)[:, None])
+    own = np.sqrt(rows.norms())
     values /= np.where(own > 0, own, 1)[:, None].astype(rows.dtype)
     return values
 
 
 def _rbf(rows: Rows, z: NDArray, gamma: float) -> NDArray:
     # -γ‖x-z‖² = 2γx'z - γz'z - γx'x: one product, then two vectors.
-    values = rows.project(2 * gamma * z)
+    values = rows.products(2 * gamma * z)
     values -= (gamma * (z**2).sum(axis=1)).astype(rows.dtype)
-    values -= (gamma * rows.squared_norms())[:, None].astype(rows.dtype)
+    values -= (gamma * rows.norms())[:, None].astype(rows.dtype)
     np.minimum(values, 0, out=values)
     return np.exp(values, out=values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import check_choice
+from ...checks import check_choice
 
 
 def _sigmoid(u):

@@ -96,13 +96,13 @@ def enter(keys, known, slots, count, out):
 def look_up(keys, known, slots, count, out):
     """The numbers of keys, -1 for those that are not among the first ``count``."""
     for r in range(len(keys)):
-        code = slots[_place(keys[r], known, slots)]
-        out[r] = code if code < count else -1
+        cell = slots[_place(keys[r], known, slots)]
+        out[r] = cell if cell < count else -1
 
 
 @compiled
 def refill(known, count, slots):
     """Slots for the first ``count`` keys."""
     slots[:] = -1
-    for code in range(count):
-        slots[_place(known[code], known, slots)] = code
+    for cell in range(count):
+        slots[_place(known[cell], known, slots)] = cell

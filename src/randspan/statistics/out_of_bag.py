@@ -1,9 +1,9 @@
-"""Second moments of predictors that each have not seen some of the rows.
+"""Second moments of out-of-bag errors of predictors.
 
 e_j = y - h_j is known where hypothesis j has not learned from the row. Moments of two hypotheses
-are taken over the rows that neither has seen. They are kept as errors rather than as predictions:
-what all predictions of a row have in common would otherwise vary from pair to pair with the rows
-that the pair happens to have, by more than the hypotheses differ.
+are taken over the rows that are out of bag for both. They are kept as errors rather than as
+predictions: what all predictions of a row have in common would otherwise vary from pair to pair
+with the rows that the pair happens to have, by more than the hypotheses differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import Functions
-from ..families.bags import FOLDS, fold_of, row_keys
+from ..families.parts.out_of_bag import FOLDS, fold_of, row_keys
 from ..features import Features
 from ..sources import of_arrays
 from .base import Array, Engine, Statistics
@@ -27,13 +27,13 @@ PIECE = 8192
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Statistics):
+class OutOfBagMoments(Statistics):
     """Σω v v' of v = (e_1, …, e_k, y - origin, 1), and Σω of the rows that count, fold by fold.
 
     ``sums`` has the shape (folds, targets, k + 2, k + 2), ``counts`` (folds, k + 2, k + 2).
     """
 
-    name: ClassVar[str] = "pairs"
+    name: ClassVar[str] = "out_of_bag"
 
     rows: int
     weight: float
@@ -42,18 +42,18 @@ class Pairs(Statistics):
     counts: Array
 
     @classmethod
-    def zero(cls, origin: Array, k: int, n_folds: int = FOLDS) -> Pairs:
+    def zero(cls, origin: Array, k: int, n_folds: int = FOLDS) -> OutOfBagMoments:
         """The moments of no rows, of k hypotheses."""
         size = k + 2
         sums = np.zeros((n_folds, len(origin), size, size))
         return cls(0, 0.0, origin, sums, np.zeros((n_folds, size, size)))
 
     @classmethod
-    def none(cls, functions: Functions, n_targets: int) -> Pairs:
+    def none(cls, functions: Functions, n_targets: int) -> OutOfBagMoments:
         return cls.zero(functions.origin, functions.n_components)
 
     @classmethod
-    def read(cls, features: Features, engine: Engine) -> Pairs:
+    def read(cls, features: Features, engine: Engine) -> OutOfBagMoments:
         source, functions = features.source, features.functions
         X, Y, each = source.X, source.targets(), source.each
         keys, first, inverse = np.unique(row_keys(X, Y), return_index=True, return_inverse=True)
@@ -63,11 +63,11 @@ class Pairs(Statistics):
             X, Y, keys = X[first[order]], Y[first[order]], keys[order]
         else:
             keys = keys[inverse]
-        k, bags = functions.n_components, functions.bags
-        assert bags is not None
+        k, out_of_bag = functions.n_components, functions.out_of_bag
+        assert out_of_bag is not None
 
-        def add(total: Pairs, Z: NDArray, rows: slice) -> Pairs:
-            at, numbers, shares = bags.copies(keys[rows])
+        def add(total: OutOfBagMoments, Z: NDArray, rows: slice) -> OutOfBagMoments:
+            at, indices, shares = out_of_bag.copies(keys[rows])
             predictions, folds = Z.reshape(len(Z), k, -1), fold_of(keys[rows])
             for start in range(0, len(at), PIECE):  # one row may stand for very many
                 some = at[start : start + PIECE]
@@ -75,7 +75,7 @@ class Pairs(Statistics):
                     predictions[some],
                     Y[rows][some],
                     each[rows][some] * shares[start : start + PIECE],
-                    bags.seen(numbers[start : start + PIECE], k),
+                    out_of_bag.seen(indices[start : start + PIECE], k),
                     folds[some],
                 )
             return total
@@ -92,7 +92,7 @@ class Pairs(Statistics):
         weights: Array,
         seen: NDArray[np.bool_],
         folds: NDArray[np.int64],
-    ) -> Pairs:
+    ) -> OutOfBagMoments:
         """A block of predictions of shape (rows, hypotheses, targets) added to our own arrays."""
         n, k, c = predictions.shape
         mask = np.column_stack([~seen, np.ones((n, 2), dtype=bool)])
@@ -111,10 +111,10 @@ class Pairs(Statistics):
                 self.sums[fold, t] += values.T @ values
         return replace(self, weight=weight)
 
-    def plus(self, other: Statistics) -> Pairs:
+    def plus(self, other: Statistics) -> OutOfBagMoments:
         return self._combined(other, +1)
 
-    def minus(self, other: Statistics) -> Pairs:
+    def minus(self, other: Statistics) -> OutOfBagMoments:
         """These less ``other``, refused where it cannot have been part of them."""
         left = self._combined(other, -1)
         squares = np.diagonal(self.sums, axis1=2, axis2=3)
@@ -128,8 +128,8 @@ class Pairs(Statistics):
             )
         return left
 
-    def _combined(self, other: Statistics, sign: int) -> Pairs:
-        if not isinstance(other, Pairs):
+    def _combined(self, other: Statistics, sign: int) -> OutOfBagMoments:
+        if not isinstance(other, OutOfBagMoments):
             raise self.cannot_add(other)
         return replace(
             self,

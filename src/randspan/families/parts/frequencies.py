@@ -112,20 +112,10 @@ class HadamardFrequencies:
         scales = lengths(law, size, blocks * size, seed).reshape(blocks, size) / norms
         return cls(d, count, signs, permutations.astype(np.int32), gains, scales)
 
-    def project(self, rows: Rows, stretch: NDArray) -> NDArray:
+    def products(self, rows: Rows, stretch: NDArray) -> NDArray:
         """x̃·stretch times every frequency."""
-        from . import loops  # here, because importing numba takes longer than all the rest
-
-        out = np.empty((len(rows), self.count), dtype=rows.dtype)
-        parts = [part.astype(rows.dtype) for part in (self.signs, self.gains, self.scales)]
-        # Sparse rows become dense a few at a time.
-        step = max(loops.LANES, 2**22 // max(self.n_features, 1))
-        for start in range(0, len(rows), step):
-            dense = (rows[start : start + step].dense * stretch).astype(rows.dtype)
-            loops.hadamard_products(
-                dense, parts[0], self.permutations, parts[1], parts[2], out[start : start + step]
-            )
-        return out
+        parts = (self.signs, self.permutations, self.gains, self.scales)
+        return rows.hadamard(stretch, *parts, self.count)
 
 
 SAMPLINGS = {

@@ -1,4 +1,4 @@
-"""Functions that predict the targets they have learned from (`bags`)."""
+"""Functions that predict the targets they were trained on (see `out_of_bag`)."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .bags import Bags
-from .base import Functions
-from .checks import check_number
+from ...checks import check_number
+from ..functions import Functions
+from .out_of_bag import OutOfBagRows
 from .randomness import raw_bits
 from .rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
-    """What functions have learned from: their bags, and the mean of the targets.
+class TrainedOn:
+    """What functions were trained on: which rows are out of bag, and the mean of the targets.
 
-    ``bags`` is None where every function has seen every row.
+    ``out_of_bag`` is None where every function was trained on every row.
     """
 
-    bags: Bags | None
+    out_of_bag: OutOfBagRows | None
     origin: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class GrownFunctions(Functions):
+class TrainedFunctions(Functions):
     """h_j(x), a prediction of every target: a column for each, one hypothesis after the other."""
 
-    growth: Growth
+    trained_on: TrainedOn
 
     @abstractmethod
     def predictions(self, rows: Rows) -> NDArray:
@@ -43,38 +43,38 @@ class GrownFunctions(Functions):
 
     @property
     def n_targets(self) -> int:
-        return len(self.growth.origin)
+        return len(self.trained_on.origin)
 
     @property
-    def bags(self) -> Bags | None:
-        return self.growth.bags
+    def out_of_bag(self) -> OutOfBagRows | None:
+        return self.trained_on.out_of_bag
 
     @property
     def origin(self) -> NDArray[np.float64]:
-        return self.growth.origin
+        return self.trained_on.origin
 
     def evaluate(self, rows: Rows) -> NDArray:
         return self.predictions(rows).reshape(len(rows), self.n_columns)
 
-    def unseen(self, rows: Rows, numbers: NDArray[np.int64]) -> Any:
-        """Predictions; for a function that knows the row that of another one that does not.
+    def out_of_bag_values(self, rows: Rows, indices: NDArray[np.int64]) -> Any:
+        """Out-of-bag predictions; for a function trained on the row, that of one that was not.
 
         So predictions differ from each other as much as they do for new rows. With means in the
         gaps they would not, and weights of differences would seem to cost nothing.
         """
         values, k = self.predictions(rows), self.n_components
-        if self.bags is not None:
-            seen = self.bags.seen(numbers, k)
+        if self.out_of_bag is not None:
+            seen = self.out_of_bag.seen(indices, k)
             others = k - seen.sum(axis=1)
-            unseen_first = np.argsort(seen, axis=1, kind="stable")
-            lots = raw_bits(self.bags.seed, "others", k) | np.uint64(1)
-            lots = (lots * (numbers[:, None] + 1).astype(np.uint64)) >> np.uint64(33)
+            others_first = np.argsort(seen, axis=1, kind="stable")
+            lots = raw_bits(self.out_of_bag.seed, "others", k) | np.uint64(1)
+            lots = (lots * (indices[:, None] + 1).astype(np.uint64)) >> np.uint64(33)
             chosen = (lots % np.maximum(others, 1)[:, None].astype(np.uint64)).astype(np.intp)
-            other = np.take_along_axis(unseen_first, chosen, axis=1)
+            other = np.take_along_axis(others_first, chosen, axis=1)
             at = np.where(seen, other, np.arange(k))
             values = np.take_along_axis(values, at[:, :, None], axis=1)
-            # What all functions know nobody is left to judge.
-            values[others == 0] = self.growth.origin
+            # Rows that every function was trained on have the mean.
+            values[others == 0] = self.trained_on.origin
         return values.reshape(len(rows), self.n_columns)
 
 

@@ -2,12 +2,14 @@
 
 Functions are drawn for standardised inputs. Dense rows are standardised block by block; sparse
 rows never are: centre and scale move to the other side, into directions and thresholds. A family
-asks a block for products, comparisons and norms, and never learns which of the two it was.
+asks a block for products, cosines, signs, norms and hashes, and never learns which of the two it
+was, nor where it lives: an engine may bring rows of its own (`Rows` are the CPU's).
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +41,16 @@ class Rows:
     def __len__(self) -> int:
         return self.values.shape[0]
 
-    def __getitem__(self, index) -> Rows:
+    def __getitem__(self, index) -> Self:
         return self.like(self.values[index])
 
-    def like(self, values) -> Rows:
+    def like(self, values) -> Self:
         """Other rows, standardised and turned as these are."""
-        return Rows(values, self.centre, self.scale, self.dtype, self.rotation)
+        return type(self)(values, self.centre, self.scale, self.dtype, self.rotation)
+
+    def cast(self, dtype) -> Self:
+        """The same rows, evaluated in another precision."""
+        return type(self)(self.values, self.centre, self.scale, dtype, self.rotation)
 
     def __getstate__(self) -> dict:
         # Standardised copies can be made again.
@@ -71,9 +77,11 @@ class Rows:
     @property
     def exact(self) -> NDArray[np.float64]:
         """The dense rows in float64, whatever precision was asked for."""
-        return Rows(self.values, self.centre, self.scale, np.float64, self.rotation).dense
+        return self.cast(np.float64).dense
 
-    def project(self, directions: NDArray) -> NDArray:
+    # -- what functions ask of rows ------------------------------------------------------------
+
+    def products(self, directions: NDArray) -> NDArray:
         """x̃ · directionsᵀ, one column for every row of ``directions``."""
         if self.rotation is not None:
             directions = directions @ self.rotation.T
@@ -110,14 +118,75 @@ class Rows:
         loops.signs(np.array(self.values, order="C"), columns, thresholds, out)
         return out
 
-    def squared_norms(self) -> NDArray[np.float64]:
-        """‖x̃‖² of every row, in float64."""
+    def cosines(self, turns: NDArray, phases: NDArray) -> NDArray:
+        """√2 cos 2π(turns + phases), for products with frequencies in turns; these are reused."""
+        from . import loops
+
+        return loops.cosines(turns, phases)
+
+    def paired_cosines(self, turns: NDArray) -> NDArray:
+        """√2 cos 2π turns and √2 sin 2π turns, side by side."""
+        from . import loops
+
+        return loops.paired_cosines(turns)
+
+    def hadamard(
+        self,
+        stretch: NDArray,
+        signs: NDArray,
+        permutations: NDArray,
+        gains: NDArray,
+        scales: NDArray,
+        count: int,
+    ) -> NDArray:
+        """The first ``count`` products S·H·G·Π·H·B·(stretch·x̃), a row of the arrays for a block."""
+        from . import loops
+
+        out = np.empty((len(self), count), dtype=self.dtype)
+        signs, gains, scales = (part.astype(self.dtype) for part in (signs, gains, scales))
+        # Sparse rows become dense a few at a time.
+        step = max(loops.LANES, 2**22 // max(self.shape[1], 1))
+        for start in range(0, len(self), step):
+            dense = (self[start : start + step].dense * stretch).astype(self.dtype)
+            some = out[start : start + step]
+            loops.hadamard_products(dense, signs, permutations, gains, scales, some)
+        return out
+
+    def hashes(
+        self, slopes: NDArray, shifts: NDArray, first: NDArray, second: NDArray
+    ) -> NDArray[np.uint64]:
+        """Keys of the cells ⌊slopes·x̃ - shifts⌋, a line for every grid (see `hashing`)."""
+        from . import hashing
+
+        offsets = -shifts
+        # Centre and scale go into the grid: dense and sparse rows, and blocks of any precision,
+        # are then compared with the same numbers.
+        if self.scale is not None:
+            slopes = slopes * self.scale
+        if self.centre is not None:
+            offsets = offsets - slopes * self.centre
+        out = np.empty((len(slopes), len(self)), dtype=np.uint64)
+        grid, values = (slopes, offsets, first, second, out), self.values
+        if sparse.issparse(values):
+            hashing.sparse_keys(values.indptr, values.indices, values.data, *grid)
+        else:
+            hashing.dense_keys(np.ascontiguousarray(values.T, dtype=np.float64), *grid)
+        return out
+
+    def norms(self, weights: NDArray | None = None) -> NDArray[np.float64]:
+        """Σ_m weights_m·x̃_m² of every row, in float64; ‖x̃‖² if None."""
+        scale = self.scale
         if self.rotation is not None:
-            turned = self.project(np.eye(self.shape[1]))
+            turned = self.dense
+            if weights is not None:
+                return (turned.astype(np.float64) ** 2) @ weights
             return np.einsum("ij,ij->i", turned, turned, dtype=np.float64)
+        if weights is not None:
+            scale = np.sqrt(weights) if scale is None else scale * np.sqrt(weights)
+            return type(self)(self.values, self.centre, scale, np.float64).norms()
         if not sparse.issparse(self.values):
             return np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
-        squares = np.ones(self.shape[1]) if self.scale is None else self.scale**2
+        squares = np.ones(self.shape[1]) if scale is None else scale**2
         values = self.values.astype(np.float64)
         norms = values.multiply(values) @ squares
         if self.centre is not None:
