@@ -60,7 +60,10 @@ def cases(small: float) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "predict with standard deviations", lambda: fitted.predict(some_of(X), return_std=True)
     yield "one row more, 2,000 functions", lambda: stream.partial_fit(some[:1], target[:1])
     yield "a block more, 2,000 functions", lambda: stream.partial_fit(some[:500], target[:500])
-    yield "forget a block, 2,000 functions", lambda: stream.forget(some[:500], target[:500])
+    yield (
+        "a block more and forgotten, 2,000",
+        lambda: stream.partial_fit(some[:500], target[:500]).forget(some[:500], target[:500]),
+    )
     yield "functions auto", lambda: R(**fixed).fit(few, its)
     yield "fewer rows than functions", lambda: R(rs.Fourier(), 4000, **fixed).fit(few, its)
     yield "in a box", lambda: R(rs.Fourier(), 300, bound=50.0, **fixed).fit(some, target)

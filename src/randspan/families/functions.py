@@ -95,7 +95,7 @@ class Functions(ABC):
 
     @property
     def out_of_bag(self) -> OutOfBagRows | None:
-        """Which rows each function has learned from, where they learned from some of them."""
+        """Which rows are out of bag for which function, where functions were trained on some."""
         return None
 
     @property
@@ -108,11 +108,8 @@ class Functions(ABC):
         """The mean of the targets that functions have learned to predict."""
         return np.zeros(self.n_targets)
 
-    def out_of_bag_values(self, rows: Rows, numbers: NDArray[np.int64]) -> Any:
-        """Values for rows of the training data, from what the functions have not learned there.
-
-        ``numbers`` are those of `OutOfBagRows.numbers`.
-        """
+    def out_of_bag_values(self, rows: Rows, indices: NDArray[np.int64]) -> Any:
+        """Out-of-bag values for rows of the training data, by their indices there."""
         return self.evaluate(rows)
 
     @property
