@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def plan(
     }
     for block in _halved(shape.block_rows):
         tried = replace(shape, block=block)
-        made = makers[kind](tried, task, machine)
+        made = makers.get(kind, partial(_asked_for, kind))(tried, task, machine)
         made = replace(made, nbytes=made.nbytes + shape.stored, block=block)
         if made.nbytes <= machine.granted:
             break
@@ -131,8 +132,10 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
         return "cells"
     if streaming:
         # Least squares without a ridge is safe in an orthogonal factor; moments are for forgetting.
-        bare = task.lenient and task.bound is None and task.solver == "auto"
-        return "factor" if bare or task.solver in ("qr", "dual") else "moments"
+        bare = task.lenient and task.bound is None
+        if task.solver == "auto":
+            return "factor" if bare else "moments"
+        return named(task.solver).kinds[0] or "moments"
     if task.solver != "auto":
         return named(task.solver).kinds[0]
     if not task.loss.squared:
@@ -264,6 +267,12 @@ def _from_out_of_bag(shape: Shape, task: Task, machine: Machine) -> Plan:
     nbytes = METHODS["out_of_bag", "out_of_bag"].cost(shape, task, machine).nbytes
     reason = "functions that learned from targets: out-of-bag errors"
     return Plan("out_of_bag", "out_of_bag", FLOAT64, reason, nbytes=nbytes)
+
+
+def _asked_for(kind: str, shape: Shape, task: Task, machine: Machine) -> Plan:
+    """Statistics that are read because a solver was named that takes them."""
+    nbytes = METHODS[task.solver, kind].cost(shape, task, machine).nbytes
+    return Plan(kind, task.solver, _precision(task, shape.layout), "asked for", nbytes=nbytes)
 
 
 def _from_kernel_rows(shape: Shape, task: Task, machine: Machine) -> Plan:
