@@ -77,8 +77,7 @@ class Bumps(Family):
             centers = sampled(self.centers, seed, "centers", n_components, n_features)
         else:
             centers = normals(seed, "centers", n_components, n_features)
-        gamma = np.broadcast_to(self.resolved.gamma, n_features).astype(np.float64)
-        return BumpFunctions(self, n_features, n_components, centers, gamma)
+        return BumpFunctions(self, n_features, n_components, centers, self.resolved.gamma)
 
     def closed_form(self, X, Y):
         if callable(self.centers):
@@ -115,10 +114,10 @@ class BumpFunctions(Functions):
     """exp(-γ‖x - z‖²) for drawn centres z."""
 
     centers: NDArray[np.float64]
-    gamma: NDArray[np.float64]
+    gamma: float | NDArray[np.float64]
 
     def evaluate(self, rows: Rows) -> NDArray:
-        gamma = self.gamma
+        gamma = np.broadcast_to(np.asarray(self.gamma, np.float64), self.n_features)
         # -γ‖x-z‖² = 2x'γz - z'γz - x'γx: one product, then two vectors.
         values = rows.products(2 * gamma * self.centers)
         values -= (self.centers**2 @ gamma).astype(rows.dtype)

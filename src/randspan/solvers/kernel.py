@@ -34,17 +34,11 @@ class KernelMachine(Method[Products]):
         return _solved(given, task, terms, task.dtype)
 
 
-class DualOfCells(Method[Products]):
+class DualOfCells(KernelMachine):
     """Indicators of cells through the n × n matrix of their inner products."""
 
     name = "dual"
     kinds = ("cells",)
-    takes = PRODUCTS
-    squared_only = True
-    box = False
-
-    def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
-        return cost(shape)
 
     def solve(self, given: Products, task: Task, terms: Terms) -> LeastSquares:
         found = _solved(given, task, terms, np.dtype(np.float64))
