@@ -201,7 +201,8 @@ class SpanModel(Configured):
 
     def _check_same_targets(self, other) -> None:
         if self._n_targets != other._n_targets:
-            raise ValueError(f"Targets differ: {self._n_targets} and {other._n_targets} columns.")
+            counts = f"{self._n_targets} and {other._n_targets}"
+            raise ValueError(f"The models have {counts} target columns.")
 
     def _read_frame(self, source: Source, task: Task, streaming: bool) -> Frame:
         wanted, classes = self._wanted(self._n_components()), self._for_classes

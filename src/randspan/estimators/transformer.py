@@ -182,8 +182,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         warn_outside(self.frame_.n_outside(X), X.shape[0])
         dtype, root = self._dtype, np.sqrt(self.functions_.n_components)
         features = Features(self.frame_, self.functions_, Source(X), dtype)
-        engine = CPU(check_jobs(self.n_jobs))
-        return engine.map(features, lambda Z, rows: (Z / root).astype(dtype))
+        return CPU(check_jobs(self.n_jobs)).map(features, lambda Z, rows: (Z / root).astype(dtype))
 
     @property
     def _dtype(self) -> np.dtype:
