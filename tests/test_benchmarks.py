@@ -249,6 +249,8 @@ def test_the_quick_form_leaves_finite_numbers(name, tmp_path, monkeypatch):
     assert content["quick"] is True
     check_machine(content["machine"])
     found = list(numbers(content["result"]))
+    if not found and "skipped" in json.dumps(content["result"]):
+        pytest.skip(f"{name}: its data are neither in RANDSPAN_DATA nor in ../shared/data")
     assert found
     assert all(map(math.isfinite, found))
     CHECKS[name](content["result"])
