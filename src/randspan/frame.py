@@ -228,7 +228,8 @@ class Reading:
             scale = factors if scale is None else scale * factors
         sample = self.reservoir.sample(centre, scale, rotation)
         wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
-        family = family.resolve(sample, wanted, self.seed, like)
+        known = {} if like is None else {"like": like}
+        family = family.resolve(sample, wanted, self.seed, **known)
         return Frame(centre, scale, family, d, n_components, self.seed, rotation)
 
 

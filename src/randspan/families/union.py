@@ -110,9 +110,9 @@ class Union(Family):
         return max(part.rows_wanted(n_components) for part in self.parts)
 
     def resolve(self, sample, n_components, seed, like=None):
-        others = [None] * len(self.parts) if like is None else like.parts
-        pairs = zip(self.parts, others, strict=True)
-        return Union([part.resolve(sample, n_components, seed, other) for part, other in pairs])
+        known = [{} if like is None else {"like": part} for part in (like or self).parts]
+        pairs = zip(self.parts, known, strict=True)
+        return Union([part.resolve(sample, n_components, seed, **more) for part, more in pairs])
 
     def outside(self, rows):
         found = [part.outside(rows) for part in self.parts]
