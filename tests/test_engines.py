@@ -46,6 +46,8 @@ def answers(model, X, y):
     return found
 
 
+# Iterative solvers end at a KKT residual of 1e-6, from other sketches here: predictions agree to
+# three digits, those of closed forms to six.
 def check(plain, model, X, y, tolerance):
     expected = answers(model, X, y)
     plain()

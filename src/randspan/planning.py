@@ -126,7 +126,7 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     layout = shape.layout
     if layout.n_components == np.inf:
         return "kernel rows"
-    if by_out_of_bag(layout, task):
+    if _by_out_of_bag(layout, task):
         return "out_of_bag"
     if layout.groups:
         return "cells"
@@ -152,7 +152,7 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     return "" if _too_dear(shape, task, machine) else "factor" if few else "moments"
 
 
-def by_out_of_bag(layout: Layout, task: Task) -> bool:
+def _by_out_of_bag(layout: Layout, task: Task) -> bool:
     """Whether predictors that learned from targets are weighed by out-of-bag moments."""
     if task.solver == "out_of_bag":
         return True

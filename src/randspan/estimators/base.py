@@ -134,7 +134,7 @@ class SpanModel(Configured):
             frame = self._read_frame(source, task, streaming=True)
             self._model, before = width.start(frame, source, task, largest, engine), 0
         else:
-            self._refuse_other_functions()
+            frames.refuse_other_functions(self._n_components(), self._model.frame)
             before = self._model.n_outside
             self._model = self._model.added(source, task, largest, engine)
         warn_outside(self._model.n_outside - before, source.n_rows)
@@ -157,7 +157,7 @@ class SpanModel(Configured):
         """
         check_is_fitted(self)
         X, y = self._validate(X, y, first=False, min_rows=1)
-        self._refuse_other_functions()
+        frames.refuse_other_functions(self._n_components(), self._model.frame)
         source, task = self._source(X, y, sample_weight), self._task()
         self._model = self._model.removed(source, task, self._engine())
         return self
@@ -185,19 +185,10 @@ class SpanModel(Configured):
                 "The two models have different frames, so their functions differ. Fit the second "
                 "one with frame=first.frame_ (and no random_state of its own)."
             )
-        self._refuse_other_functions()
+        frames.refuse_other_functions(self._n_components(), self._model.frame)
         self._check_same_targets(other)
         self._model = self._model.merged(other._model, self._task())
         return self
-
-    def _refuse_other_functions(self) -> None:
-        """Refuse to add to a model whose functions are not those that are asked for by now."""
-        k, held = self._n_components(), self._model.frame.n_components
-        if k not in (None, held):
-            raise ValueError(
-                f"n_components={k!r} was set after this model was started with {held} functions, "
-                "which cannot be changed any more: set it back, or fit anew."
-            )
 
     def _check_same_targets(self, other) -> None:
         if self._n_targets != other._n_targets:

@@ -164,7 +164,8 @@ default="squared"
         """Add rows; the frame is read from the first block, or given as ``frame``.
 
         With it come ranges, depths and ⌈√n⌉ functions for as many rows as that block has; of a
-        whole stream `Frame.read` reads them, in one pass.
+        whole stream `Frame.read` reads them, in one pass. A first block of fewer than ten rows, or
+        with constant columns, is warned of: it says too little.
 
         Parameters
         ----------

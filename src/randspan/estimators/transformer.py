@@ -125,6 +125,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         if first:
             self._begin(X, y, sample_weight, streaming=True)
         else:
+            frames.refuse_other_functions(self.n_components, self.frame_)
             self._see(Source(X, weights=check_weights(sample_weight, X)))
         return self
 

@@ -111,7 +111,7 @@ class Cells(RowKeeping):
         return Cells(self.kept.without(gone), self.parts)
 
     def _shares_tables_with(self, other: Cells) -> bool:
-        """Whether a code stands for the same cell in both."""
+        """Whether a number stands for the same cell in both."""
         pairs = zip(self.parts, other.parts, strict=True)
         return all(a is b for p, q in pairs for a, b in zip(p.tables, q.tables, strict=True))
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..families.parts.rows import fingerprints, mixed_in
 from ..sources import Source
-from .base import Array, Statistics
+from .base import Statistics
 
 Keys = NDArray[np.uint64]
 #: arrays by name; inputs may be sparse, which no type tells
@@ -116,14 +116,6 @@ class Kept:
     @property
     def weight(self) -> float:
         return float(sum(block["weights"].sum() for block in self.blocks))
-
-    @property
-    def targets(self) -> Array:
-        return self.arrays["targets"]
-
-    @property
-    def weights(self) -> Array:
-        return self.arrays["weights"]
 
 
 def _stacked(name: str, parts: list[NDArray]) -> NDArray:

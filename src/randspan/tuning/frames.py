@@ -119,6 +119,16 @@ def given(wanted: Wanted, source: Source) -> Frame | None:
     return frame
 
 
+def refuse_other_functions(n_components: Any, frame: Frame) -> None:
+    """Refuse to add to a model whose functions are not as many as are asked for by now."""
+    if n_components not in (None, frame.n_components):
+        raise ValueError(
+            f"n_components={n_components!r} was set after this model was started with "
+            f"{frame.n_components} functions, which cannot be changed any more: set it back, or "
+            "fit anew."
+        )
+
+
 def warn_of_few_rows(source: Source, standardize: bool) -> None:
     """A stream goes on with what its first block says of the columns."""
     present = source.without_absent()
