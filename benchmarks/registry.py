@@ -7,7 +7,9 @@ from typing import Any, Protocol
 from . import (
     adult,
     bins,
+    default,
     forest,
+    fuzz,
     growth,
     hypotheses,
     learned,
@@ -37,7 +39,7 @@ class Benchmark(Protocol):
 
 MODULES = (
     *(speed, growth, startup, structured, peers),
-    *(adult, many, forest, bins, learned, hypotheses, sheets),
+    *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]

@@ -210,6 +210,21 @@ def numbers(value):
         yield value
 
 
+def check_default(result):
+    if "skipped" not in result["sets"]:
+        for one in result["sets"]["sets"]:
+            ours, *peers = one["entries"].values()
+            assert ours["seconds"] > 0
+            assert len(peers) == 4
+        assert all(pair["gcv"] >= 1 for pair in result["alpha"]["pairs"])
+        assert set(result["ranges"]["families"]) == {"Stumps"}
+
+
+def check_fuzz(result):
+    assert sum(result["kinds"].values()) == result["calls"]
+    assert result["bars"][0]["kept"]
+
+
 CHECKS = {
     "speed": check_speed,
     "growth": check_growth,
@@ -223,6 +238,8 @@ CHECKS = {
     "learned": check_learned,
     "hypotheses": check_hypotheses,
     "sheets": check_sheets,
+    "default": check_default,
+    "fuzz": check_fuzz,
 }
 
 

@@ -17,12 +17,13 @@ def data(n=400, seed=0, noise=0.3):
 
 
 KINDS = {
-    "gcv": R(rs.Fourier(), 40, random_state=0),
+    "leave_one_out": R(rs.Fourier(), 40, random_state=0),
+    "leave_one_out by name": R(rs.Fourier(), 40, alpha="leave_one_out", random_state=0),
     "gcv at one alpha": R(rs.Fourier(), 40, alpha=0.1, random_state=0),
-    "gcv of the dual": R(rs.Fourier(), 800, random_state=0),
-    "gcv of an orthogonal factor": R(rs.Fourier(), 40, solver="qr", random_state=0),
-    "gcv of a kernel machine": R(rs.Fourier(), np.inf, random_state=0),
-    "gcv of cells": R(rs.Bins(), 50, random_state=0),
+    "leave_one_out of the dual": R(rs.Fourier(), 800, random_state=0),
+    "leave_one_out of an orthogonal factor": R(rs.Fourier(), 40, solver="qr", random_state=0),
+    "leave_one_out of a kernel machine": R(rs.Fourier(), np.inf, random_state=0),
+    "leave_one_out of cells": R(rs.Bins(), 50, random_state=0),
     "gcv by name": R(rs.Fourier(), 40, alpha="gcv", random_state=0),
     "heldout by name": R(rs.Fourier(), 40, alpha="heldout", random_state=0),
     "heldout of cells": R(rs.Bins(), 50, alpha="heldout", random_state=0),
@@ -82,7 +83,7 @@ def test_other_losses_have_their_own_unit(loss):
     X, y = data()
     model = R(rs.Fourier(), 40, loss=loss, random_state=0).fit(X, y)
     new, truth = data(20_000, seed=99)
-    judged = model._loss().value(model.predict(new)[:, None], truth[:, None]).mean()
+    judged = model._model.task.loss.value(model.predict(new)[:, None], truth[:, None]).mean()
     assert model.validation_.kind == "heldout"
     assert abs(model.validation_.error - judged) < 4 * model.validation_.standard_error
 
@@ -91,7 +92,7 @@ def test_other_losses_have_their_own_unit(loss):
 def test_classes(loss):
     X, y = data()
     model = C(rs.Fourier(), 40, loss=loss, random_state=0).fit(X, y > 0)
-    kind = "gcv" if loss == "squared" else "heldout"
+    kind = "leave_one_out" if loss == "squared" else "heldout"
     assert model.validation_.kind == kind
     new, truth = data(20_000, seed=99)
     signs = np.where(truth > 0, 1.0, -1.0)[:, None]
@@ -123,10 +124,13 @@ def test_where_it_would_cost_another_fit_there_is_a_reason(model, reason):
         ({"alpha": "gcv", "family": TREES}, "independent of the targets"),
         ({"alpha": "gcv", "solver": "sketched"}, "needs sums over all rows"),
         ({"alpha": "heldout", "solver": "eigen"}, "found in passes over the rows"),
-        ({"alpha": "heldout", "n_components": np.inf}, "chooses alpha by 'gcv'"),
+        ({"alpha": "heldout", "n_components": np.inf}, "chooses alpha by 'leave_one_out' or 'gcv'"),
         ({"alpha": "out_of_bag"}, "were trained on some"),
         ({"alpha": "out_of_bag", "family": TREES, "loss": "absolute"}, "squared loss"),
-        ({"alpha": "loo"}, "alpha must be one of 'auto', 'gcv', 'heldout', 'out_of_bag'"),
+        (
+            {"alpha": "loo"},
+            "alpha must be one of 'auto', 'leave_one_out', 'gcv', 'heldout', 'out_of_bag'",
+        ),
     ],
 )
 def test_an_estimate_that_is_not_to_be_had_is_refused_by_name(parameters, message):
@@ -144,7 +148,8 @@ def test_streams_hold_nothing_out():
 
 def test_auto_chooses_among_the_kinds():
     X, y = data()
-    assert R(rs.Fourier(), 20).fit(X, y).validation_.kind == "gcv"
+    assert R(rs.Fourier(), 20).fit(X, y).validation_.kind == "leave_one_out"
+    assert R(rs.Fourier(), 20, alpha="gcv").fit(X, y).validation_.kind == "gcv"
     assert R(TREES, 20).fit(X, y).validation_.kind == "out_of_bag"
     assert R(rs.Fourier(), 20, loss="huber").fit(X, y).validation_.kind == "heldout"
     many = data(2_500)

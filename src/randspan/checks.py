@@ -6,6 +6,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 
 def check_n_components(n_components) -> None:
@@ -48,6 +49,28 @@ def check_number(name: str, value, at_least: float = -np.inf) -> float:
     if number < at_least:
         raise ValueError(f"{name} must be at least {at_least:g}, got {value!r}.")
     return number
+
+
+#: numbers beyond this have squares, and products with weights, that are no numbers any more
+LARGEST, HEAVIEST = 1e100, 1e50
+
+
+def check_size(name: str, values, largest: float = LARGEST) -> None:
+    """Refuse numbers whose squares would be infinite."""
+    stored = values.data if sparse.issparse(values) else values
+    if not stored.size:
+        return
+    size = float(max(abs(float(stored.max())), abs(float(stored.min()))))
+    if 0 < size < 1 / largest:
+        raise ValueError(
+            f"{name} is at most {size:.2g}, which is next to nothing: squares of it vanish. Divide "
+            "by its mean size."
+        )
+    if size > largest:
+        raise ValueError(
+            f"{name} has values as large as {size:.2g}, whose squares are beyond all numbers: "
+            f"divide by about as much, so that they stay below {largest:g}."
+        )
 
 
 def check_bound(bound) -> float:

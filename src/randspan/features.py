@@ -76,9 +76,10 @@ class Features:
         return self._values(self.rows(rows), rows)
 
     def _values(self, block: Rows, rows: slice | NDArray) -> NDArray:
-        if self.indices is None:
-            return self.functions.values(block)
-        return self.functions.out_of_bag_values(block, self.indices[rows])
+        with np.errstate(all="ignore"):  # what is not finite is noticed by whoever adds it up
+            if self.indices is None:
+                return self.functions.values(block)
+            return self.functions.out_of_bag_values(block, self.indices[rows])
 
 
 def block_rows(n_stored: int, n_features: int) -> int:

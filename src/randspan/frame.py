@@ -22,7 +22,7 @@ from .families import NAMED, Family, Functions
 from .families.parts.kernel_columns import KernelColumns
 from .families.parts.out_of_bag import Training
 from .families.parts.randomness import seed_from
-from .families.parts.rows import Rows, as_rows
+from .families.parts.rows import Bend, Rows, as_rows
 from .families.parts.sample import Reservoir, capacity, column_range
 from .sources import Source
 
@@ -37,7 +37,7 @@ class Frame:
     Attributes
     ----------
     centre, scale : ndarray of shape (n_features,) or None
-        None stands for no centring, no scaling.
+        None stands for no centring, no scaling. Columns that never changed have the scale 0.
     family : Family
         As it was written, with what was read from rows beside it (`Family.resolved`).
     n_components : int, float("inf") or None
@@ -51,6 +51,10 @@ class Frame:
         The alpha that went with them: where a search for alpha may begin.
     trained : Functions or None
         The functions themselves, where they are learned from rows.
+    bend : Bend or None
+        What columns have gone through before, where tails are bent (``standardize="robust"``).
+    constant : ndarray of shape (n_features,) or None
+        The value of columns that never changed, nan of the others; None where that does not matter.
     """
 
     centre: NDArray[np.float64] | None
@@ -63,6 +67,8 @@ class Frame:
     importances: NDArray[np.float64] | None = None
     ridge: float | None = None
     trained: Functions | None = None
+    bend: Bend | None = None
+    constant: NDArray[np.float64] | None = None
 
     @classmethod
     def read(
@@ -71,7 +77,7 @@ class Frame:
         family: Family | str = "fourier",
         n_components: Any = None,
         *,
-        standardize: bool = True,
+        standardize: bool | str = True,
         scales=None,
         random_state=None,
     ) -> Frame:
@@ -100,7 +106,7 @@ class Frame:
         seed = seed_from(random_state)
         family = as_family(family)
         reading = Reading.of(blocks, family.rows_wanted(n_components), seed)
-        return reading.frame(family, n_components, standardize, scales)
+        return reading.frame(family, n_components, check_standardize(standardize), scales)
 
     def with_components(self, n_components: float) -> Frame:
         return replace(self, n_components=n_components)
@@ -110,7 +116,10 @@ class Frame:
 
     def rows(self, X, dtype, kind: type[Rows] = Rows) -> Rows:
         """A block of X as the functions see it; ``kind`` are the rows of an engine."""
-        return kind(X, self.centre, self.scale, dtype, self.rotation)
+        centre = self.centre
+        if self.bend is not None:
+            X, centre = self.bend(X)
+        return kind(X, centre, self.scale, dtype, self.rotation, self.bend)
 
     def functions(self) -> Functions:
         """The drawn functions: the same ones whenever and wherever this is called."""
@@ -154,6 +163,17 @@ class Frame:
                 return 0
             found += int(clipped.sum())
         return found
+
+    def n_moved(self, X) -> int:
+        """How many columns that never changed when the frame was read have changed in X."""
+        if self.constant is None:
+            return 0
+        columns = np.flatnonzero(~np.isnan(self.constant))
+        if not len(columns):
+            return 0
+        lower, upper = column_range(X[:, columns])
+        known = self.constant[columns]
+        return int(((lower != known) | (upper != known)).sum())
 
     @property
     def ridge_scale(self) -> float:
@@ -206,31 +226,52 @@ class Reading:
         self,
         family: Family,
         n_components: Any,
-        standardize: bool,
+        standardize: bool | str,
         scales=None,
         rotation: NDArray[np.float64] | None = None,
         like: Family | None = None,
+        more: bool = False,
     ) -> Frame:
         """A frame of these rows, scaled and turned; some families know how many functions.
 
-        With the bandwidth of ``like``, the family of another frame of these rows, if given.
+        With the bandwidth of ``like``, the family of another frame of these rows, if given. Where
+        ``more`` rows are to come, a column that has not changed yet may still do so.
         """
         if n_components is None:
             n_components = family.default_components(self.reservoir.count)
         d = len(self.columns.mean)
-        centre = scale = None
+        centre = scale = bend = constant = None
         if standardize:
-            centre = self.columns.mean
-            scale = 1 / self.columns.deviation(self.reservoir.constant)
+            centre, scale, constant = self._standard(more)
+            if standardize == "robust":
+                bend, centre, scale = self._bend(centre, scale), None, None
         if scales is not None:
             refuse_scales_on_cube(family)
             factors = check_scales(scales, d)
             scale = factors if scale is None else scale * factors
-        sample = self.reservoir.sample(centre, scale, rotation)
+        sample = self.reservoir.sample(centre, scale, rotation, bend)
         wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
         known = {} if like is None else {"like": like}
         family = family.resolve(sample, wanted, self.seed, **known)
-        return Frame(centre, scale, family, d, n_components, self.seed, rotation)
+        frame = Frame(centre, scale, family, d, n_components, self.seed, rotation)
+        return replace(frame, bend=bend, constant=constant)
+
+    def _standard(self, more: bool) -> tuple[NDArray, NDArray, NDArray | None]:
+        """Mean and 1/standard deviation of every column, and what never changed."""
+        mean, still = self.columns.mean, self.reservoir.constant
+        scale = 1 / self.columns.deviation(still)
+        if more or not still.any():
+            return mean, scale, None
+        return mean, np.where(still, 0.0, scale), np.where(still, self.reservoir.lower, np.nan)
+
+    def _bend(self, mean: NDArray, scale: NDArray) -> Bend:
+        """Median and 1.349/interquartile range; of columns that mostly repeat, mean and scale."""
+        low, middle, high = self.reservoir.quantiles([0.25, 0.5, 0.75])
+        wide = (high > low) & (scale > 0)
+        with np.errstate(divide="ignore", over="ignore"):
+            robust = 1.349 / (high - low)
+        wide &= np.isfinite(robust)
+        return Bend(np.where(wide, middle, mean), np.where(wide, robust, scale))
 
 
 def _rows_and_weights(block) -> tuple[Any, Any]:
@@ -278,6 +319,17 @@ def refuse_scales_on_cube(family: Family) -> None:
             f"{family!r} maps the range of every column to the unit interval, where scales mean "
             "nothing: leave scales=None."
         )
+
+
+def check_standardize(standardize) -> bool | str:
+    """True, False or "robust"."""
+    if isinstance(standardize, str) and standardize == "robust":
+        return standardize
+    if not isinstance(standardize, (bool, np.bool_)):
+        raise ValueError(
+            f"standardize must be True or False, got {standardize!r}; or 'robust', for heavy tails."
+        )
+    return bool(standardize)
 
 
 def check_scales(scales, n_features: int) -> NDArray[np.float64]:

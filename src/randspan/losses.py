@@ -48,6 +48,15 @@ class Loss(ABC):
     #: the largest second derivative, infinite where there is none
     steepest = np.inf
 
+    @property
+    def open(self) -> bool:
+        """Whether a number of its own is to be found from residuals."""
+        return False
+
+    def resolved(self, scale: float) -> Loss:
+        """The loss for residuals of this standard deviation, where its own numbers are open."""
+        return self
+
     @abstractmethod
     def value(self, s: Array, y: Array) -> Array:
         """The loss, one number for every score (for every row where `joint`)."""
@@ -253,29 +262,44 @@ class Huber(Loss):
 
     Attributes
     ----------
-    delta : float
-        δ, in units of y.
+    delta : float or None
+        δ, in units of y. None: 1.35 standard deviations of the residuals, as their median tells
+        them; a fit finds it.
     """
 
-    delta: float = 1.35
+    delta: float | None = None
 
     name = "huber"
     for_numbers = True
     steepest = 2.0
 
     def __post_init__(self):
-        _check_positive("delta", self.delta)
-        object.__setattr__(self, "lipschitz", 2 * self.delta)
+        if self.delta is not None:
+            _check_positive("delta", self.delta)
+            object.__setattr__(self, "lipschitz", 2 * self.delta)
+
+    @property
+    def open(self):
+        return self.delta is None
+
+    def resolved(self, scale):
+        return Huber(1.35 * scale)
 
     def value(self, s, y):
-        away = np.abs(s - y)
-        return np.where(away <= self.delta, away**2, self.delta * (2 * away - self.delta))
+        away, delta = np.abs(s - y), self._delta
+        return np.where(away <= delta, away**2, delta * (2 * away - delta))
 
     def slope(self, s, y):
-        return 2 * np.clip(s - y, -self.delta, self.delta)
+        return 2 * np.clip(s - y, -self._delta, self._delta)
 
     def curvature(self, s, y):
-        return np.where(np.abs(s - y) <= self.delta, 2.0, 0.0)
+        return np.where(np.abs(s - y) <= self._delta, 2.0, 0.0)
+
+    @property
+    def _delta(self) -> float:
+        if self.delta is None:
+            raise ValueError("Huber's delta is found by a fit; give it a number to use it alone.")
+        return self.delta
 
 
 @dataclass(frozen=True)

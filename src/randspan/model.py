@@ -9,6 +9,7 @@ seen (and is not pickled).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import cast
 
@@ -16,24 +17,30 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from . import judging
 from .calibration import Calibration
 from .engines import Engine
 from .families import Functions
 from .families.parts.layout import Layout
 from .features import Features
 from .frame import Frame
+from .judging import MANY_ROWS
 from .planning import plan
 from .solvers import METHODS, IllConditioned, Plan, Solution, Task, Terms, passes
 from .solvers.in_passes import OperatorRows
 from .solvers.method import OPERATOR, PRODUCTS
 from .solvers.plan import Shape
-from .sources import Source
+from .sources import Source, of_arrays
 from .statistics import KINDS, Cells, Statistics
 from .statistics.base import NO_ROWS
+from .statistics.kept import Kept
+from .statistics.kernel_rows import KernelRows
 from .statistics.products import Products
 
 Array = NDArray[np.float64]
 
+# What alpha is to be for rows that are left out to judge it, where they are at hand.
+JUDGED = ("auto", "leave_one_out")
 # Solvers go on to a residual of 1e-6; predictions hardly change from here on.
 WORTH_A_WARNING = 1e-4
 
@@ -56,14 +63,19 @@ class Model:
         What was read and how it is solved.
     task : Task
         What is minimised.
-    largest : ndarray of shape (n_targets,)
-        The largest |y| of every target.
+    extent : ndarray of shape (2, n_targets)
+        The smallest and the largest y of every target; rows that were forgotten count.
     n_outside : int
         Rows beyond the range that functions were drawn for.
     all_known : bool
         Whether functions that learn from rows have had a share of every row of the model.
     calibration : Calibration or None
         From scores to probabilities.
+    remark : str
+        What else is to be said of why it is solved as it is.
+    recent : Kept or None
+        The rows themselves as long as they are few, for statistics that are sums: alpha is judged
+        by leaving them out. None once they are many, or where no alpha is to be found.
     """
 
     frame: Frame
@@ -72,10 +84,12 @@ class Model:
     solution: Solution | None
     plan: Plan
     task: Task
-    largest: Array
+    extent: Array
     n_outside: int = 0
     all_known: bool = False
     calibration: Calibration | None = None
+    recent: Kept | None = None
+    remark: str = ""
 
     def __getstate__(self) -> dict:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -87,13 +101,14 @@ class Model:
 
     # -- rows come and go ----------------------------------------------------------------------
 
-    def added(self, source: Source, task: Task, largest: Array, engine: Engine) -> Model:
+    def added(self, source: Source, task: Task, extent: Array, engine: Engine) -> Model:
         """The model of these rows as well, solved for as ``task`` says."""
         held = self._streaming("partial_fit", task)
         return self._holding(
             held.plus(self._read(held, source, engine)),
+            recent=_together(self.recent, _rows_of(source, task, held)),
             task=task,
-            largest=np.maximum(self.largest, largest),
+            extent=_joined(self.extent, extent),
             n_outside=self.n_outside + self.frame.n_outside(source.X),
             all_known=False,
         )
@@ -111,7 +126,12 @@ class Model:
                 )
         if task.solver == "auto" and not isinstance(self.frame.family.default_alpha, str):
             held = held.summed()  # a stream without a ridge holds a factor
-        return self._holding(held.minus(self._read(held, source, engine)), task=task)
+        left = held.minus(self._read(held, source, engine))
+        recent = self.recent
+        if recent is not None:
+            gone = _rows_of(source, task, held)
+            recent = None if gone is None else recent.without(gone)
+        return self._holding(left, task=task, recent=recent)
 
     def merged(self, other: Model, task: Task) -> Model:
         """The model of both models' rows; the frames must be the same."""
@@ -122,8 +142,9 @@ class Model:
             mine = mine.summed()
         return self._holding(
             mine.plus(theirs),
+            recent=_together(self.recent, other.recent),
             task=task,
-            largest=np.maximum(self.largest, other.largest),
+            extent=_joined(self.extent, other.extent),
             n_outside=self.n_outside + other.n_outside,
             all_known=False,
         )
@@ -136,13 +157,28 @@ class Model:
             held = held.summed()
         if held is None or held.name != wanted.name:
             return None
-        known = {"largest": fitted.largest, "n_outside": fitted.n_outside}
+        known = {"extent": fitted.extent, "n_outside": fitted.n_outside}
+        known["recent"] = fitted.recent
         return self._holding(held, task=task, **known)
+
+    def as_functions(self, n_components: int, task: Task, engine: Engine) -> Model:
+        """An exact kernel machine, re-read as functions drawn from the same frame."""
+        held = cast(KernelRows, self.statistics).kept.arrays
+        source = of_arrays(held["inputs"], held["targets"], held["weights"])
+        frame = replace(self.frame.with_components(n_components), ridge=None)
+        begun = start(frame, source, task, engine).added(source, task, self.extent, engine)
+        remark = f"; {source.n_rows} rows are too many for an exact kernel machine: functions"
+        return replace(begun, n_outside=self.n_outside, remark=remark)
 
     def _streaming(self, method: str, task: Task) -> Statistics:
         """Statistics that any number of rows can be added to."""
         if self.statistics is None:
             raise self._keeps_no_statistics(method)
+        if task.alpha == "leave_one_out" and self.statistics.settled:
+            raise ValueError(
+                f"alpha='leave_one_out' needs all rows at once, and {self.statistics.name} are all "
+                f"that {method} has of them: leave alpha='auto', or fit anew."
+            )
         # Few rows were solved in the dual and kept as rows. Moments take any number.
         solved_as = None if self.solution is None else self.solution.solver
         if task.solver == "auto" and solved_as == "dual":
@@ -156,7 +192,9 @@ class Model:
         )
 
     def _read(self, held: Statistics, source: Source, engine: Engine) -> Statistics:
-        return held.read(self._blocks(source), engine)
+        read = held.read(self._blocks(source), engine)
+        read.check_finite()
+        return read
 
     def _holding(self, statistics: Statistics, **changes) -> Model:
         """The same model with other statistics, to be solved for."""
@@ -186,15 +224,23 @@ class Model:
             if held.settled:  # features have gone into sums in the precision they were read in
                 made = replace(made, dtype=self.plan.dtype)
             try:
-                return replace(self, plan=made).with_weights(None, engine)
+                return replace(self, plan=made).with_weights(self._rows, engine)
             except IllConditioned:
                 if made.fallback is None:
                     raise
                 made = made.fallback
 
+    @property
+    def _rows(self) -> Source | None:
+        """The rows of a stream, as long as they are few."""
+        if self.recent is None or not len(self.recent):
+            return None
+        arrays = self.recent.arrays
+        return of_arrays(arrays["inputs"], arrays["targets"], arrays["weights"])
+
     def _shape(self, held: Statistics) -> Shape:
         """The shape of what is held."""
-        d, c = self.functions.n_features, len(self.largest)
+        d, c = self.functions.n_features, self.extent.shape[1]
         return Shape(held.rows, held.rows, d, c, self.functions.layout, held.n_cells)
 
     def _reading(self, source: Source, engine: Engine) -> Model:
@@ -203,6 +249,7 @@ class Model:
         if not made.statistics or self.statistics is not None:
             return self
         held = KINDS[made.statistics].read(self._blocks(source), engine)
+        held.check_finite()
         model = replace(self, statistics=held, functions=held.columns(self.functions))
         if held.n_cells:  # how many there are is known only now
             machine = engine.machine(self.task.memory_limit)
@@ -213,18 +260,29 @@ class Model:
         """The weights that the plan leads to; ``source`` are the rows where no statistics are."""
         if self.empty:
             raise ValueError(NO_ROWS)
-        method, terms = METHODS[self.plan.method, self.plan.statistics], self._terms(engine)
+        method = METHODS[self.plan.method, self.plan.statistics]
+        terms = self._terms(engine)
+        if method.judged and source is not None and self.task.alpha in JUDGED:
+            found = judging.judges(self._blocks(source), self.task.intercept, engine)
+            terms = replace(terms, judges=found)
         given = self._given(method.takes, source, engine)
         size = self.statistics.size if self.statistics is not None else self.functions.n_columns
         with engine.blas(size, alone=method.takes == OPERATOR):
             solution = method.solve(given, self.task, terms)
         warn_if_short(solution)
-        return replace(self, solution=replace(solution, plan=self.plan))
+        reason = solution.reason + self.remark
+        return replace(self, solution=replace(solution, reason=reason, plan=self.plan))
 
     def _terms(self, engine: Engine) -> Terms:
         frame, limits = self.frame, limits_of(self.functions, self.task.bound)
         note = engine.progress(0, "weights").note
-        return Terms(self.plan, frame.ridge_scale, limits, frame.seed, frame.ridge, note)
+
+        def pool(function: Callable, items: list) -> list:
+            with engine.pool() as run:
+                return run(function, items)
+
+        at = (frame.ridge_scale, limits, frame.seed, frame.ridge)
+        return Terms(self.plan, *at, pool=pool, note=note)
 
     def _given(
         self, takes: str, source: Source | None, engine: Engine
@@ -258,9 +316,9 @@ class Model:
 # -- from rows to a model --------------------------------------------------------------------------
 
 
-def fit(frame: Frame, source: Source, task: Task, largest: Array, engine: Engine) -> Model:
+def fit(frame: Frame, source: Source, task: Task, extent: Array, engine: Engine) -> Model:
     """The model of all rows, for a frame that knows how many functions there are."""
-    model = _planned(frame, source, task, largest, engine)
+    model = _planned(frame, source, task, extent, engine)
     model = replace(model, n_outside=frame.n_outside(source.X))
     weights = None
     if model.plan.statistics == Cells.name:  # rows of weight 0 have no cells
@@ -276,24 +334,23 @@ def fit(frame: Frame, source: Source, task: Task, largest: Array, engine: Engine
                 raise
         again = (other.statistics, other.dtype) != (made.statistics, made.dtype)
         model = replace(model, plan=other, statistics=None if again else model.statistics)
-    return replace(model, solution=_with_heldout_of(model.found, weights))
+    recent = _rows_of(source, task, model.statistics)
+    return replace(model, solution=_with_heldout_of(model.found, weights), recent=recent)
 
 
 def start(frame: Frame, source: Source, task: Task, engine: Engine) -> Model:
     """A model of no rows, ready to stream rows like these."""
-    none = np.zeros(source.n_targets)
-    model = _planned(frame, source, task, none, engine, streaming=True)
-    kind = KINDS[model.plan.statistics]
-    return replace(model, statistics=kind.none(model.functions, source.n_targets))
+    model = _planned(frame, source, task, nothing(source), engine, streaming=True)
+    held = KINDS[model.plan.statistics].none(model.functions, source.n_targets)
+    recent = _rows_of(source, task, held)
+    return replace(model, statistics=held, recent=None if recent is None else Kept())
 
 
 def heldout_error(
     frame: Frame, source: Source, task: Task, engine: Engine, out: NDArray[np.intp] | None
 ) -> float:
     """The loss of some rows of cells that are held out, given by their indices or in folds."""
-    model = _planned(
-        frame, source, replace(task, solver="conjugate"), np.zeros(source.n_targets), engine
-    )
+    model = _planned(frame, source, replace(task, solver="conjugate"), nothing(source), engine)
     model = model._reading(source, engine)
     given, terms = model._given(OPERATOR, source, engine), model._terms(engine)
     with engine.blas(1, alone=True):
@@ -304,7 +361,7 @@ def _planned(
     frame: Frame,
     source: Source,
     task: Task,
-    largest: Array,
+    extent: Array,
     engine: Engine,
     streaming: bool = False,
 ) -> Model:
@@ -312,7 +369,22 @@ def _planned(
     functions = frame.functions()
     shape = shape_of(functions.layout, source)
     made = plan(shape, task, engine.machine(task.memory_limit), streaming=streaming)
-    return Model(frame, functions, None, None, made, task, largest)
+    return Model(frame, functions, None, None, made, task, extent)
+
+
+def _rows_of(source: Source, task: Task, held: Statistics | None) -> Kept | None:
+    """Rows that are kept beside sums to judge alpha by; None where they are too many for that."""
+    sums = held is not None and held.settled
+    if not sums or task.alpha not in JUDGED or source.n_rows > MANY_ROWS:
+        return None
+    return Kept.of(source, inputs=cast(NDArray, source.X.copy()))
+
+
+def _together(mine: Kept | None, theirs: Kept | None) -> Kept | None:
+    """The rows of both, None where those of one are not known or both are too many."""
+    if mine is None or theirs is None or len(mine) + len(theirs) > MANY_ROWS:
+        return None
+    return mine.plus(theirs)
 
 
 def _with_heldout_of(solution: Solution, weights: Array | None) -> Solution:
@@ -327,6 +399,16 @@ def _with_heldout_of(solution: Solution, weights: Array | None) -> Solution:
 def shape_of(layout: Layout, source: Source) -> Shape:
     """The shape of a fit of these rows."""
     return Shape(source.n_rows, source.present, source.n_features, source.n_targets, layout)
+
+
+def nothing(source: Source) -> Array:
+    """The extent of no targets."""
+    return np.array([[np.inf], [-np.inf]]) + np.zeros(source.n_targets)
+
+
+def _joined(mine: Array, theirs: Array) -> Array:
+    """The extent of both."""
+    return np.array([np.minimum(mine[0], theirs[0]), np.maximum(mine[1], theirs[1])])
 
 
 def limits_of(functions: Functions, bound: float | None) -> Array | None:

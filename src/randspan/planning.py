@@ -6,10 +6,11 @@ state their needs and costs beside their code (`randspan.solvers`) and know noth
 
 The squared loss without a box is solved from sums. Fewer rows than columns: the dual, from the rows
 themselves. A number for alpha: Cholesky of the moments. ``alpha="auto"``: their eigenvectors, which
-give every alpha at once. Where rounding errors of the moments would reach the predictions, float64
-features take the place of float32 ones, and then an orthogonal factor the place of moments. Very
-many functions, other losses and boxes are solved in passes over the rows. Indicators of cells,
-predictors that learned from targets and exact kernel machines have statistics of their own.
+give every alpha at once, and beyond a thousand functions Cholesky for a few alphas. Where rounding
+errors of the moments would reach the predictions, float64 features take the place of float32 ones,
+and then an orthogonal factor the place of moments. Very many functions, other losses and boxes are
+solved in passes over the rows. Indicators of cells, predictors that learned from targets and exact
+kernel machines have statistics of their own.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from .solvers.newton import MODERATE
 from .solvers.plan import Machine, Shape, block_bytes
 from .solvers.preconditioner import sketch_rows
 from .solvers.refusals import named, refuse, too_large
+from .solvers.validation import FORMULAS
 
 #: solvers that can be asked for
 SOLVERS = tuple(dict.fromkeys(("auto", *(name for name, kind in METHODS if kind != "kernel rows"))))
@@ -35,6 +37,10 @@ SOLVERS = tuple(dict.fromkeys(("auto", *(name for name, kind in METHODS if kind 
 # multiplications (about half a minute on two cores).
 MANY_FUNCTIONS = 5000
 MANY_PRODUCTS = 2e12
+# Up to here eigenvectors, which give all alphas at once, take less than a second.
+MOST_EIGENVECTORS = 1024
+# Two n × n matrices of an exact kernel machine that nobody asked for.
+MOST_KERNEL_BYTES = 10**9
 # Cells of up to so many rows are solved for through an n × n matrix: it takes a second or two.
 FEW_ROWS_OF_CELLS = 2000
 # Arrays of the size of the targets that passes hold: scores, slopes, values, multipliers, and those
@@ -76,10 +82,11 @@ def plan(
     refuse(task, shape.layout)
     smallest = replace(shape, block=LEAST_BLOCK)
     kind = held or _kind(smallest, task, machine, streaming)
-    if task.alpha == "heldout" and kind in ("moments", "factor"):
+    all_rows = ("heldout", "leave_one_out") if streaming or held else ("heldout",)
+    if task.alpha in all_rows and kind in ("moments", "factor"):
         raise ValueError(
-            "alpha='heldout' needs all rows at once, and sums of them are all that a stream keeps: "
-            "leave alpha='auto', or use fit."
+            f"alpha={task.alpha!r} needs all rows at once, and sums of them are all that a stream "
+            "keeps: leave alpha='auto', or use fit."
         )
     makers = {
         "": _in_passes,
@@ -100,6 +107,18 @@ def plan(
     if kind == "moments" and not (held or streaming) and task.solver == "auto":
         return _with_rungs(made, tried, task, machine)
     return made
+
+
+def exact_machine(family: Family, task: Task, n_rows: int, machine: Machine) -> bool:
+    """Whether ``n_components="auto"`` takes all functions: the kernel of so few rows is cheaper.
+
+    That is for the squared loss without a box, and families that would be doubled and whose kernel
+    has a closed form.
+    """
+    plain = task.plain and task.solver == "auto" and task.alpha not in ("heldout", "out_of_bag")
+    if not plain or family.default_components(n_rows) is not None or not family.has_kernel:
+        return False
+    return 16 * n_rows**2 <= min(MOST_KERNEL_BYTES, machine.granted)
 
 
 def shape_before(
@@ -163,12 +182,12 @@ def _by_out_of_bag(layout: Layout, task: Task) -> bool:
 
 def _too_dear(shape: Shape, task: Task, machine: Machine) -> str:
     """Why the squared loss is solved in passes, or nothing."""
-    if task.alpha == "gcv":
+    if task.alpha in FORMULAS:
         return ""
     if task.alpha == "heldout":
         return "alpha by rows held out"
     k, few = shape.layout.n_columns, shape.n_rows < shape.layout.n_columns
-    name = "dual" if few else "eigen" if task.searches else "cholesky"
+    name = "dual" if few else "cholesky"
     cost = METHODS[name, "factor" if few else "moments"].cost(shape, task, machine)
     if k >= MANY_FUNCTIONS and cost.products > MANY_PRODUCTS:
         return f"{k} functions: passes are cheaper than moments"
@@ -196,6 +215,9 @@ def _from_moments(shape: Shape, task: Task, machine: Machine) -> Plan:
     elif not task.searches and task.solver != "eigen":
         method = "cholesky"
         reason = "one alpha, at least as many rows as columns: moments by Cholesky"
+    elif shape.layout.n_columns > MOST_EIGENVECTORS and task.solver != "eigen":
+        method = "cholesky"
+        reason = "alpha by cross-validation, a few ridges: moments by Cholesky"
     else:
         method = "eigen"
         reason = "alpha by cross-validation from the eigenvectors of the moments"
@@ -288,7 +310,7 @@ def _from_cells(shape: Shape, task: Task, machine: Machine) -> Plan:
     few &= task.alpha != "heldout"
     # Formulas of cross-validation take cells for independent of the targets.
     formula = not (layout.out_of_bag and (task.searches or task.heldout))
-    if task.plain and ((few and formula) or task.solver == "dual" or task.alpha == "gcv"):
+    if task.plain and ((few and formula) or task.solver == "dual" or task.alpha in FORMULAS):
         reason = "few rows: the matrix of their inner products"
         return Plan("cells", "dual", FLOAT64, reason, nbytes=squares)
     method = task.solver

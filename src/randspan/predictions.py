@@ -22,7 +22,13 @@ CALIBRATION_ROWS, FEWEST_ROWS = 2000, 10
 
 def scores(model: Model, source: Source, engine: Engine, out_of_bag: bool = False) -> Array:
     """f(x) for every row and target; ``out_of_bag``, from functions not trained on the row."""
-    return engine.map(model.features(source, out_of_bag), lambda Z, rows: _scores(model, Z))
+    found = engine.map(model.features(source, out_of_bag), lambda Z, rows: _scores(model, Z))
+    if not np.isfinite(found).all():
+        raise ValueError(
+            f"Predictions of {int((~np.isfinite(found)).any(axis=1).sum())} rows are not finite: "
+            "functions are not defined there, or overflow. Look for very large inputs."
+        )
+    return found
 
 
 def with_leverages(

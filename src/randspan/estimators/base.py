@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import predictions
-from ..checks import check_clip
+from ..checks import check_clip, check_size
 from ..families import Functions
 from ..families.parts.randomness import remembered
 from ..families.parts.rows import canonical
@@ -30,8 +30,10 @@ from ..sources import Source, Targets
 from ..statistics.base import NO_ROWS
 from ..tuning import frames, width
 from .configured import Configured
-from .parameters import check_weights, warn_outside
+from .parameters import AUTO, check_weights, warn_moved, warn_outside
 
+# Predictions may leave the range of the targets by this share of it.
+MARGIN = 0.1
 DTYPES = [np.float64, np.float32]  # of rows as functions see them; others become the first
 
 
@@ -77,7 +79,9 @@ class SpanModel(Configured):
     def _validated(self, X, y, first: bool, min_rows: int, **more):
         more |= {"accept_sparse": "csr", "dtype": DTYPES, "ensure_min_samples": min_rows}
         X, y = validate_data(self, X, y, reset=first, **more)
-        return canonical(X), y
+        X = canonical(X)
+        check_size("X", X)
+        return X, y
 
     def _units(self, y) -> NDArray[np.float64] | None:
         """What a row of sample weight one weighs, or None where that is 1."""
@@ -91,8 +95,8 @@ class SpanModel(Configured):
         """Note what is to be known of y before its first row is encoded."""
 
     @abstractmethod
-    def _largest(self, y, weights) -> NDArray[np.float64]:
-        """The largest |y| of every target."""
+    def _extent(self, y, weights) -> NDArray[np.float64]:
+        """The smallest and the largest y of every target."""
 
     @abstractmethod
     def _targets(self, y) -> Targets:
@@ -115,7 +119,7 @@ class SpanModel(Configured):
         source, task, engine = self._source(X, y, sample_weight), self._task(), self._engine()
         self._check_presence(y, source.weights)
         frame = self._read_frame(source, task, streaming=False)
-        found = width.fit(frame, source, task, self._largest(y, source.weights), engine)
+        found = width.fit(frame, source, task, self._extent(y, source.weights), engine)
         if task.heldout:
             found = predictions.calibrated(found, source, engine)
         self._model = replace(found, all_known=self.frame is None)
@@ -129,14 +133,17 @@ class SpanModel(Configured):
         if first:
             self._learn_targets(y, classes, streaming=True)
         source = self._source(X, y, sample_weight)
-        largest = self._largest(y, source.weights)
+        extent = self._extent(y, source.weights)
         if first:
             frame = self._read_frame(source, task, streaming=True)
-            self._model, before = width.start(frame, source, task, largest, engine), 0
+            self._model, before = width.start(frame, source, task, extent, engine), 0
         else:
             frames.refuse_other_functions(self._n_components(), self._model.frame)
             before = self._model.n_outside
-            self._model = self._model.added(source, task, largest, engine)
+            warn_moved(self._model.frame, source.X)
+            self._model = self._model.added(source, task, extent, engine)
+        if self._n_components() is None:
+            self._model = width.within(self._model, task, engine)
         warn_outside(self._model.n_outside - before, source.n_rows)
         return self
 
@@ -180,14 +187,19 @@ class SpanModel(Configured):
         check_is_fitted(other)
         if type(other) is not type(self):
             raise TypeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
-        if not self.frame_.same_as(other.frame_):
+        task, engine, open_ended = self._task(), self._engine(), self._n_components() is None
+        mine, theirs = self._model, other._model
+        if open_ended:
+            mine, theirs = width.alike(mine, theirs, task, engine)
+        if not mine.frame.same_as(theirs.frame):
             raise ValueError(
                 "The two models have different frames, so their functions differ. Fit the second "
                 "one with frame=first.frame_ (and no random_state of its own)."
             )
-        frames.refuse_other_functions(self._n_components(), self._model.frame)
+        frames.refuse_other_functions(self._n_components(), mine.frame)
         self._check_same_targets(other)
-        self._model = self._model.merged(other._model, self._task())
+        merged = mine.merged(theirs, task)
+        self._model = width.within(merged, task, engine) if open_ended else merged
         return self
 
     def _check_same_targets(self, other) -> None:
@@ -196,7 +208,11 @@ class SpanModel(Configured):
             raise ValueError(f"The models have {counts} target columns.")
 
     def _read_frame(self, source: Source, task: Task, streaming: bool) -> Frame:
-        wanted, classes = self._wanted(self._n_components()), self._for_classes
+        known = self._known_components(task, 0.0, 0 if streaming else source.present)
+        exact = known == np.inf
+        if exact:
+            self._law().refuse_without_kernel()
+        wanted, classes = self._wanted(np.inf if exact else self._n_components()), self._for_classes
         frame = frames.given(wanted, source)
         self._plan(task, source, streaming)  # refuses what cannot be done before work begins
         return frames.obtained(wanted, frame, source, task, self._engine(), classes, streaming)
@@ -207,6 +223,8 @@ class SpanModel(Configured):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
         source = Source(canonical(X))
+        check_size("X", source.X)
+        warn_moved(self._model.frame, source.X)
         warn_outside(self._model.frame.n_outside(source.X), source.n_rows)
         return source
 
@@ -221,12 +239,16 @@ class SpanModel(Configured):
         return predictions.scores(self._solved, source, self._engine())
 
     def _clipped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions within ±clip, or within the largest |y| seen."""
+        """Predictions within ±clip, or within the range of y that was seen, and a margin."""
         check_clip(self.clip)
-        if self.clip is None:
+        unbounded = not np.isfinite(self._model.frame.family.bounded)
+        if self.clip is None or (self.clip is AUTO and unbounded):
             return scores
-        limit = self._model.largest if isinstance(self.clip, str) else float(self.clip)
-        return np.clip(scores, -limit, limit)
+        if not isinstance(self.clip, str):
+            return np.clip(scores, -float(self.clip), float(self.clip))
+        lower, upper = self._model.extent
+        beyond = 0.0 if self._for_classes else MARGIN * (upper - lower)
+        return np.clip(scores, lower - beyond, upper + beyond)
 
     def _leave_one_out(self, X, y, sample_weight) -> NDArray[np.float64]:
         """Scores of the models fitted without one row each."""
@@ -290,10 +312,12 @@ class SpanModel(Configured):
 
         With scales="rotate" s_m² is the squared length of row m of the learned matrix.
         """
-        importances = self.frame_.importances
-        if importances is None:
-            raise AttributeError("feature_importances_ need scales='learn' or scales='rotate'.")
-        return importances
+        importances, d = self.frame_.importances, self.frame_.n_features
+        if importances is not None:
+            return importances
+        if isinstance(self.scales, str):
+            return np.full(d, 1 / d)
+        raise AttributeError("feature_importances_ need scales='auto', 'learn' or 'rotate'.")
 
     @property
     def n_components_(self):

@@ -69,7 +69,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         class_weight=None,
         fit_intercept=True,
         standardize=True,
-        scales=None,
+        scales="auto",
         frame=None,
         solver="auto",
         memory_limit=None,
@@ -246,8 +246,8 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
     def _known_classes(self) -> Classes:
         return Classes(self.classes_, self.class_weight_)
 
-    def _largest(self, y, weights):
-        return np.ones(self._n_targets)
+    def _extent(self, y, weights):
+        return np.array([[-1.0], [1.0]]) + np.zeros(self._n_targets)
 
     def _targets(self, y):
         return self._known_classes.columns(y)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import losses
 from ..checks import (
+    LARGEST,
     check_bound,
     check_choice,
     check_clip,
@@ -22,12 +23,12 @@ from ..engines.memory import budget
 from ..families import Family
 from ..frame import Frame, as_family
 from ..losses import Loss
-from ..planning import SOLVERS, plan, shape_before
+from ..planning import SOLVERS, exact_machine, plan, shape_before
 from ..solvers import Plan, Task
 from ..solvers.validation import KINDS
 from ..sources import Source
 from ..tuning.width import FIRST, LAST
-from .parameters import FOURIER, OfFamily
+from .parameters import AUTO, FOURIER, OfFamily
 
 
 class Configured(OfFamily):
@@ -41,10 +42,10 @@ class Configured(OfFamily):
         loss="squared",
         alpha="auto",
         bound=None,
-        clip=None,
+        clip=AUTO,
         fit_intercept=True,
         standardize=True,
-        scales=None,
+        scales="auto",
         frame=None,
         solver="auto",
         memory_limit=None,
@@ -106,26 +107,33 @@ class Configured(OfFamily):
         sizes = {"n_rows": n_rows, "n_features": n_features, "n_targets": n_targets}
         for name, value in sizes.items():
             check_number(name, value, at_least=1)
-        k = self._known_components(n_rows)
+        task = self._task(n_targets)
+        k = self._known_components(task, n_rows, n_rows)
         rows = (n_rows, n_rows, n_features, n_targets)
         shape = shape_before(self._law(), LAST if k is None else k, *rows)
-        made = plan(shape, self._task(n_targets), self._engine().machine(self.memory_limit))
+        made = plan(shape, task, self._engine().machine(self.memory_limit))
         most = f" (n_components='auto': this is for {LAST} functions, the most it doubles to)"
         return made if k is not None else replace(made, reason=made.reason + most)
 
     def _plan(self, task: Task, source: Source, streaming: bool) -> Plan:
         """The plan of these rows, before their frame is read."""
-        k = self._known_components(source.n_rows)
+        k = self._known_components(task, source.n_rows, 0 if streaming else source.present)
         rows = (source.n_rows, source.present, source.n_features, source.n_targets)
         shape = shape_before(self._law(), FIRST if k is None else k, *rows)
         return plan(shape, task, self._engine().machine(task.memory_limit), streaming=streaming)
 
-    def _known_components(self, n_rows: float) -> float | None:
-        """How many functions there will be; None where that is found by doubling."""
-        k = self._n_components()
+    def _known_components(self, task: Task, n_rows: float, fitted: int) -> float | None:
+        """How many functions there will be; None where that is found by doubling.
+
+        ``fitted`` are the rows of a fit, 0 of a stream, which has no end.
+        """
+        k, law = self._n_components(), self._law()
         if k is None and isinstance(self.frame, Frame):
             k = self.frame.n_components
-        return self._law().default_components(n_rows) if k is None else k
+        if k is None and fitted:
+            machine = self._engine().machine(task.memory_limit)
+            k = np.inf if exact_machine(law, task, fitted, machine) else None
+        return law.default_components(n_rows) if k is None else k
 
     def _engine(self) -> CPU:
         return CPU(check_jobs(self.n_jobs), bool(self.verbose))
@@ -142,6 +150,10 @@ class Configured(OfFamily):
             check_choice("alpha", alpha, ("auto", *KINDS), " or a number >= 0")
         else:
             alpha = check_number("alpha", alpha, at_least=0)
+            if alpha > LARGEST:
+                raise ValueError(
+                    f"alpha={alpha:g} leaves nothing but a constant: at most {LARGEST:g}."
+                )
         ours = self._own_alpha(loss) if alpha == "auto" else None
         check_clip(self.clip)
         budget(self.memory_limit)  # refuses what it does not understand

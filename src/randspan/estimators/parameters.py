@@ -9,13 +9,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
+from ..checks import HEAVIEST, check_size
 from ..families.functions import OUTSIDE
-from ..frame import as_family
+from ..frame import Frame, as_family
 from ..tuning import frames
 
 #: The default family. It is an object of its own, so that a family that was left out, and gives way
 #: to that of a frame, can be told from "fourier" in a call; `clone` does not copy strings.
 FOURIER = str(b"fourier", "ascii")
+
+
+#: The default of ``clip``, of its own for the same reason: functions without a bound must
+#: extrapolate, unless somebody asks for a clip.
+AUTO = str(b"auto", "ascii")
+DEFAULTS = {"family": FOURIER, "clip": AUTO}
 
 
 class OfFamily(BaseEstimator):
@@ -37,23 +44,41 @@ class OfFamily(BaseEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return state | {"family": None} if self.family is FOURIER else state
+        default = [name for name, value in DEFAULTS.items() if state.get(name) is value]
+        return state | {"_default": default}
 
     def __setstate__(self, state):
-        super().__setstate__(state | {"family": FOURIER} if state["family"] is None else state)
+        default = state.get("_default", [])
+        known = {name: DEFAULTS[name] for name in default}
+        super().__setstate__({n: v for n, v in state.items() if n != "_default"} | known)
 
     def _wanted(self, n_components: float | None) -> frames.Wanted:
         """What the frame is to be."""
         family = None if self.family is FOURIER else as_family(self.family)
         scales, state = self.scales, self.random_state
-        return frames.Wanted(family, self.frame, n_components, self.standardize, scales, state)
+        named = isinstance(self.family, str) and self.family == "fourier"
+        given = (family, self.frame, n_components, self.standardize, scales, state, named)
+        return frames.Wanted(*given)
 
 
 def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
     """Non-negative weights that are not all zero, or None."""
     if sample_weight is None:
         return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    check_size("sample_weight", weights, HEAVIEST)
+    return weights
+
+
+def warn_moved(frame: Frame, X) -> None:
+    """Columns that never changed in training say nothing, and are not looked at."""
+    moved = frame.n_moved(X)
+    if moved:
+        warnings.warn(
+            f"{moved} column(s) that had one value only in the training data have others now: "
+            "nothing is known of what these mean, and they are ignored.",
+            stacklevel=5,
+        )
 
 
 def warn_outside(found: int, n_rows: int) -> None:

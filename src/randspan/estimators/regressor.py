@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from .. import predictions
+from ..checks import check_size
 from .base import SpanModel, squared_only
 
 
@@ -54,14 +55,18 @@ default="squared"
         C of the box |w_i| ≤ C/k, for every column (every cell of `Bins`); no box if None. Direct
         links have none. With the squared loss of dense functions alpha="auto" is that of the
         problem without a box.
-    clip : None, "auto" or float, default=None
-        Predictions are truncated to [-clip, clip], "auto" to the largest |y| seen of every target
-        (rows that were forgotten count as seen); scores of a classifier too (±1), but not its
-        decisions.
+    clip : "auto", None or float, default="auto"
+        "auto" truncates predictions to the range of the targets seen, and a tenth of it on both
+        sides, for every target (rows that were forgotten count as seen); by default only those of
+        families whose functions are bounded, since others extrapolate. A number truncates to
+        [-clip, clip]. The default of a classifier is None; "auto" truncates its scores to ±1, but
+        not its decisions. Streams are exact before clipping.
     fit_intercept : bool, default=True
         The intercept b is not penalised.
-    standardize : bool, default=True
-        Centre and scale the columns first.
+    standardize : bool or "robust", default=True
+        Centre and scale the columns first, by mean and standard deviation; a column that never
+        changes is ignored from then on. "robust" takes median and interquartile range z, and bends
+        what is far outside, z/√(1 + (z/3)²), for inputs with heavy tails.
     scales : None, "learn", "rotate" or array of shape (n_features,), default=None
         What the (standardised) columns are multiplied by before the functions see them. "learn"
         finds it by descent on leave-one-out errors, and keeps equal scales where these are no worse
@@ -238,6 +243,7 @@ default="squared"
         if sparse.issparse(y):
             raise ValueError("y must be dense: use y.toarray().")
         X, y = self._validated(X, y, first, min_rows, multi_output=True, y_numeric=True)
+        check_size("y", y)
         if not first and (y.ndim == 1, y.size // max(len(y), 1)) != (self._flat, self._n_targets):
             raise ValueError(
                 f"y has shape {y.shape}; the model was started with "
@@ -249,10 +255,11 @@ default="squared"
         self._flat = y.ndim == 1
         self._n_targets = 1 if self._flat else y.shape[1]
 
-    def _largest(self, y, weights):
-        columns = y.reshape(len(y), -1)
+    def _extent(self, y, weights):
+        columns = y.reshape(len(y), -1).astype(np.float64, copy=False)
         present = columns if weights is None else columns[weights > 0]
-        return np.abs(present).max(axis=0, initial=0.0).astype(np.float64)
+        lower, upper = present.min(axis=0, initial=np.inf), present.max(axis=0, initial=-np.inf)
+        return np.array([lower, upper])
 
     def _targets(self, y):
         columns = y.reshape(len(y), -1)

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from .union import Union
 
 
+class NoClosedForm(NotImplementedError, ValueError):
+    """A kernel that nobody has written down: nothing to call, and nothing to fit with."""
+
+
 class Family(BaseEstimator, ABC):
     """A distribution of functions φ(x; θ), θ ~ p, with kernel k(x, y) = E φ(x; θ) φ(y; θ)."""
 
@@ -76,6 +80,27 @@ class Family(BaseEstimator, ABC):
     def stretch(self) -> NDArray[np.float64] | None:
         """What x̃ is multiplied by to be at that kernel's unit scale; None without a bandwidth."""
         return None
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether the kernel has a closed form."""
+        try:
+            self.refuse_without_kernel()
+        except NotImplementedError:
+            return False
+        return True
+
+    def refuse_without_kernel(self) -> None:
+        """Say why there is no exact kernel machine, where the kernel has no closed form."""
+        if self.trains:
+            raise self.no_closed_form("functions learn from rows")
+        one = as_rows(np.zeros((1, 1)))
+        self.resolve(Sample.of(one, 0, 1), 1, 0).closed_form(one, one)
+
+    @property
+    def gamma_is_open(self) -> bool:
+        """Whether a bandwidth is to be read from rows, so that nobody has said what is near."""
+        return isinstance(getattr(self, "gamma", None), str)
 
     @property
     def sees_scales(self) -> bool:
@@ -205,7 +230,7 @@ class Family(BaseEstimator, ABC):
         raise self.no_closed_form("none is known")
 
     def no_closed_form(self, reason: str) -> NotImplementedError:
-        return NotImplementedError(
+        return NoClosedForm(
             f"{self!r} has no kernel in closed form: {reason}. "
             "rs.estimate_kernel(family, X, Y, n_components) estimates it."
         )

@@ -178,8 +178,13 @@ class _Nursery:
                 shifts = rows.centre * (1 if rows.scale is None else rows.scale)
         else:
             X = np.empty(rows.shape, dtype=np.float32)
-            for part in _parts(rows):
-                X[part] = rows[part].dense
+            with np.errstate(over="ignore"):
+                for part in _parts(rows):
+                    X[part] = rows[part].dense
+            if not np.isfinite(X).all():
+                raise ValueError(
+                    "Trees see inputs in float32, and some are too large for it: standardize=True."
+                )
         units = np.ones(targets.shape[1])
         if targets.shape[1] > 1 and not training.classes and (weights > 0).any():
             spread = targets[weights > 0].std(axis=0)

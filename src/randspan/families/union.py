@@ -94,6 +94,10 @@ class Union(Family):
         return (apart or self.parts)[0]
 
     @property
+    def gamma_is_open(self):
+        return self._leading.gamma_is_open
+
+    @property
     def sees_scales(self):
         return any(part.sees_scales for part in self.parts)
 

@@ -1,51 +1,73 @@
-"""alpha by generalised cross-validation, from one factorisation."""
+"""alpha from one factorisation: by leave-one-out where rows are at hand, else by a formula."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .solution import LeastSquares
+from .left_out import Judges, best
+from .solution import IllConditioned
 from .spectrum import Spectrum
-from .task import Terms
+from .task import Task, Terms
+from .validation import Validation
 
-STEPS_PER_DECADE = 10
+# Alphas that are compared in a decade: a formula costs nothing, rows cost a product each.
+STEPS_PER_DECADE, STEPS_OF_ROWS = 10, 5
 
 # The smallest ridge alpha·k beside the trace of Z̃'Z̃, by the precision of the features. In float64
-# predictions still agree to 1e-6 under rounding there. float32 features are rounded at 1e-7, and
-# ridges below that only serve targets with next to no noise; elsewhere they let a few outlying rows
-# have predictions out of all proportion, to which generalised cross-validation is blind.
+# predictions still agree to 1e-6 under rounding there. float32 features are rounded at 1e-7.
 SMALLEST = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-10}
 
 
-def by_gcv(spectrum: Spectrum, scale: float, dtype: np.dtype) -> float:
-    """The alpha with the smallest (RSS/Σω)/(1 - df/Σω)², to 0.1 %, on the lattice 10^(j/10).
+def chosen(path: Spectrum, task: Task, terms: Terms) -> tuple[float, Validation | None]:
+    """The alpha that was given, or the best one on the path and what is known of its error."""
+    if not isinstance(task.alpha, str):
+        return task.alpha, None
+    dtype = terms.plan.dtype if terms.judges is not None else task.dtype
+    alphas = lattice(path, terms.scale, dtype, STEPS_PER_DECADE)
+    if not len(alphas):  # no function varies: every alpha gives the same constant
+        return 1.0, None
+    if terms.judges is None:
+        return by_gcv(path, terms.scale, alphas), None
+    alphas = lattice(path, terms.scale, dtype, STEPS_OF_ROWS)
+    sharper = dtype == np.float32 and terms.plan.fallback is not None
+    return by_left_out(path, terms.scale, alphas, terms.judges, sharper)
 
-    The lattice is absolute, so that the same alphas are compared however the rows were split. It
-    reaches from the smallest ridge that is reliable in ``dtype`` to ten times the largest
-    eigenvalue.
+
+def lattice(path: Spectrum, scale: float, dtype: np.dtype, steps: int) -> np.ndarray:
+    """10^(j/steps) from the smallest ridge that is reliable to ten times the largest eigenvalue.
+
+    The lattice is absolute, so that the same alphas are compared however the rows were split.
     """
-    largest = float(spectrum.values.max(initial=0.0))
-    if largest <= 0:  # no function varies: every alpha gives the same constant
-        return 1.0
-    floor = max(SMALLEST[dtype] * float(spectrum.values.sum()), 10 * spectrum.noise)
-    lowest = np.ceil(STEPS_PER_DECADE * np.log10(floor / scale))
-    highest = np.floor(STEPS_PER_DECADE * np.log10(10 * largest / scale))
-    alphas = 10.0 ** (np.arange(lowest, highest + 1) / STEPS_PER_DECADE)
-    if spectrum.counted <= 1 + spectrum.intercept:
-        if spectrum.rows > 2 and spectrum.weight <= 1 + spectrum.intercept:
+    largest = float(path.values.max(initial=0.0))
+    if largest <= 0:
+        return np.empty(0)
+    floor = max(SMALLEST[dtype] * float(path.values.sum()), 10 * path.noise)
+    lowest = np.ceil(steps * np.log10(floor / scale))
+    highest = np.floor(steps * np.log10(10 * largest / scale))
+    return 10.0 ** (np.arange(lowest, highest + 1) / steps)
+
+
+def by_gcv(path: Spectrum, scale: float, alphas: np.ndarray) -> float:
+    """The alpha with the smallest (RSS/Σω)/(1 - df/Σω)², to 0.1 %."""
+    if path.counted <= 1 + path.intercept:
+        if path.rows > 2 and path.weight <= 1 + path.intercept:
             raise ValueError(
-                "alpha='auto' reads sample weights as counts of rows, and they sum to only "
-                f"{spectrum.weight:g}. Scale them to a mean of 1, or set alpha to a number."
+                "Generalised cross-validation reads sample weights as counts of rows, and they sum "
+                f"to only {path.weight:g}. Scale them to a mean of 1, or set alpha to a number."
             )
         return float(alphas[-1])  # the beginning of a stream: nothing to choose by yet
-    errors = spectrum.gcv_errors(alphas * scale)
-    # Near the end of the path errors are ratios of two small numbers. Among those that differ by
-    # rounding or little more the largest alpha is taken, the simplest model.
-    return float(alphas[np.flatnonzero(errors <= 1.001 * errors.min())[-1]])
+    return float(alphas[best(path.gcv_errors(alphas * scale))])
 
 
-def on_path(path: Spectrum, alpha: float | str, terms: Terms, dtype: np.dtype) -> LeastSquares:
-    """The solution at a given alpha, or at the one that generalised cross-validation finds."""
-    if isinstance(alpha, str):
-        alpha = by_gcv(path, terms.scale, dtype)
-    return path.solution(alpha, terms.scale, terms.plan.reason)
+def by_left_out(
+    path: Spectrum, scale: float, alphas: np.ndarray, judges: Judges, sharper: bool
+) -> tuple[float, Validation]:
+    """The alpha with the smallest leave-one-out error, to 0.1 %, and that error.
+
+    Where it is the smallest one that is reliable, and there is a ``sharper`` way, that is taken.
+    """
+    squares = path.left_out(judges, alphas * scale)
+    at = best(judges.errors(squares))
+    if at == 0 and len(alphas) > 1 and sharper:
+        raise IllConditioned("The best ridge is below what this precision carries.")
+    return float(alphas[at]), judges.validation(squares[:, at])

@@ -13,7 +13,7 @@ from scipy import linalg
 
 from ..statistics import Moments
 from . import cholesky, spectrum
-from .alpha import by_gcv
+from .alpha import chosen
 from .method import Method
 from .plan import Cost, Machine, Shape
 from .solution import Array, IllConditioned, Solution
@@ -34,6 +34,7 @@ class Box(Method[Moments]):
     name = "box"
     kinds = ("moments",)
     squared_only = True
+    judged = True
 
     def refuses(self, task: Task) -> str | None:
         found = super().refuses(task)
@@ -45,8 +46,7 @@ class Box(Method[Moments]):
     def solve(self, given: Moments, task: Task, terms: Terms) -> Solution:
         alpha, reason = task.alpha, terms.plan.reason
         if isinstance(alpha, str):
-            path = spectrum.from_moments(given, task.intercept)
-            alpha = by_gcv(path, terms.scale, task.dtype)
+            alpha, _ = chosen(spectrum.from_moments(given, task.intercept), task, terms)
             reason += "; alpha by cross-validation without the box"
         if given.noise and alpha * terms.scale < cholesky.smallest_trusted(given):
             raise IllConditioned("float32 features are not accurate enough for so small a ridge.")

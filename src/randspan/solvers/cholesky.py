@@ -1,48 +1,57 @@
-"""One alpha, from moments: (Z̃'Z̃ + μI)w = Z̃'y by Cholesky, the cheapest way there is."""
+"""A few alphas, from moments: (Z̃'Z̃ + μI)w = Z̃'y by Cholesky, the cheapest way there is."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from ..statistics import Moments
+from .alpha import chosen
+from .left_out import Judges, walk
 from .method import Method
 from .plan import Cost, Machine, Shape, block_bytes
 from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, relative
-from .spectrum import advice, check_remains
+from .spectrum import advice, check_remains, from_moments
 from .task import Task, Terms
+from .validation import Validation
 
 # Rounding errors in the moments may be this large beside the smallest eigenvalue. Predictions err
 # by less, since hardly any target lies in that one direction: 1e-5 for float64 features keeps them
 # well inside 1e-4, and float32 features are not worth more than 3e-4.
 TOLERANCE_64, TOLERANCE_32 = 1e-5, 3e-4
 
+# A search for alpha begins with that of so many functions, and goes on in steps of 10^(1/2).
+FIRST_FUNCTIONS = 512
+STEPS_PER_DECADE = 2
+# Factorisations that a search takes, more or less.
+USUAL_STEPS = 5
+
 
 class Cholesky(Method[Moments]):
-    """One alpha, from moments."""
+    """One alpha, or the best of a few, from moments."""
 
     name = "cholesky"
     kinds = ("moments",)
     squared_only = True
+    judged = True
     box = False
 
-    def refuses(self, task: Task) -> str | None:
-        found = super().refuses(task)
-        if found is None and task.searches:
-            return "solves for one alpha: give a number, or use solver='eigen'"
-        return found
-
     def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
-        return cost(shape, task, machine, 1)
+        return cost(shape, task, machine, USUAL_STEPS if task.searches else 1)
 
     def solve(self, given: Moments, task: Task, terms: Terms) -> LeastSquares:
-        alpha = task.alpha
         if terms.plan.smallest_ridge:
             alpha = smallest_alpha(given, terms.scale, task.intercept)
-        return solve(given, float(alpha), terms.scale, task.intercept, terms.plan.reason)
+        elif task.searches:
+            return _searched(given, task, terms)
+        else:
+            alpha = float(task.alpha)
+        return solve(given, alpha, terms.scale, task.intercept, terms.plan.reason)
 
 
 def cost(shape: Shape, task: Task, machine: Machine, factor: int) -> Cost:
@@ -68,47 +77,154 @@ def solve(
     start = time.perf_counter()
     if not intercept:
         moments = moments.about_origin()
-    mu = alpha * scale
-    k = len(moments.mean)
-    system = moments.scatter.copy(order="F")
-    system.flat[:: k + 1] += mu
-    norm = linalg.norm(system, 1)
-    needed = smallest_trusted(moments)
-    try:
-        lower = linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        if mu > needed:  # rounding cannot have done this
-            raise ValueError(NEVER_SEEN) from None
-        raise IllConditioned(advice(norm, mu, needed, scale)) from None
-    reciprocal, _ = linalg.lapack.dpocon(lower, norm, uplo="L")
-    # The estimate of 1/‖A⁻¹‖₁ may be far below the smallest eigenvalue, which is at least μ.
-    if max(mu, reciprocal * norm) < needed:
-        raise IllConditioned(advice(norm, mu, needed, scale))
-    coef = linalg.cho_solve((lower, True), moments.cross, check_finite=False)
-    # tr(A⁻¹) = ‖L⁻¹‖²: the degrees of freedom without an eigendecomposition.
-    inverse, _ = linalg.lapack.dtrtri(lower, lower=1)
-    degrees = k - mu * float(np.einsum("ij,ij->", inverse, inverse)) if mu else float(k)
-    products = moments.scatter @ coef
-    residual = products + mu * coef - moments.cross
-    explained = 2 * (coef * moments.cross).sum(axis=0) - (coef * products).sum(axis=0)
-    residual_sum = np.maximum(moments.target_scatter - explained, 0)
-    return LeastSquares(
-        coef=coef,
-        intercept=moments.target_mean - moments.mean @ coef,
-        mean=moments.mean,
-        alpha=alpha,
-        weight=moments.weight,
-        counted=moments.counted,
-        degrees_of_freedom=degrees + intercept,
-        residual_sum=residual_sum,
-        objective=float(residual_sum.sum() + mu * (coef**2).sum()),
-        target_scatter=moments.target_scatter,
-        posterior=CholeskyPosterior(inverse),
-        solver="cholesky",
-        reason=reason,
-        residual=relative(residual, moments.cross),
-        seconds=time.perf_counter() - start,
+    return _Factored.of(moments, alpha, scale).solution(intercept, reason, start)
+
+
+def _searched(moments: Moments, task: Task, terms: Terms) -> LeastSquares:
+    """The alpha 10^(j/2) with the smallest error, walking from that of fewer functions.
+
+    The error is that of rows left out, or of generalised cross-validation without rows at hand.
+    """
+    start, scale, judges = time.perf_counter(), terms.scale, terms.judges
+    held = moments if task.intercept else moments.about_origin()
+    check_remains(held)
+    first = terms.ridge
+    if first is None:
+        few = from_moments(_leading(moments), task.intercept)
+        first, _ = chosen(few, *_fewer(moments, task, terms))
+    needed, largest = smallest_trusted(held), 10 * held.trace
+    if largest <= 0:  # no function varies: every alpha gives the same constant
+        return _Factored.of(held, 1.0, scale).solution(task.intercept, terms.plan.reason, start)
+    lowest = int(np.ceil(STEPS_PER_DECADE * np.log10(max(needed, 1e-10 * held.trace) / scale)))
+    highest = max(int(np.floor(STEPS_PER_DECADE * np.log10(largest / scale))), lowest)
+    tried: dict[int, tuple[float, _Factored, Array | None]] = {}
+
+    def error(j: int) -> float:
+        if j not in tried:
+            found = _Factored.of(held, 10.0 ** (j / STEPS_PER_DECADE), scale)
+            squares = None
+            if judges is None:
+                value = found.solution(task.intercept, "", start).gcv_error
+            else:
+                squares = found.left_out(judges, task.intercept)
+                value = float(judges.errors(squares[:, None])[0])
+            tried[j] = value, found, squares
+            terms.note(f"randspan: alpha {found.alpha:.3g}: error {value:.5g}")
+            kept = min(tried, key=lambda i: tried[i][0])
+            for i in tried.keys() - {kept}:  # one factor is kept, not all
+                tried[i] = (tried[i][0], replace(tried[i][1], lower=np.empty((0, 0))), None)
+        return tried[j][0]
+
+    at = int(np.clip(round(STEPS_PER_DECADE * np.log10(first)), lowest, highest))
+    at = walk(error, at, lowest, highest)
+    if at == lowest and held.noise and terms.plan.fallback is not None:
+        raise IllConditioned("The best ridge is below what this precision carries.")
+    error(at)
+    _, found, squares = tried[at]
+    known = None if judges is None or squares is None else judges.validation(squares)
+    return found.solution(task.intercept, terms.plan.reason, start, known)
+
+
+def _leading(moments: Moments) -> Moments:
+    """The moments of the first functions."""
+    few = slice(FIRST_FUNCTIONS)
+    part = replace(
+        moments,
+        mean=moments.mean[few],
+        scatter=moments.scatter[few, few],
+        cross=moments.cross[few],
     )
+    share = part.trace / moments.trace if moments.trace > 0 else 1.0
+    return replace(part, peak=part.trace, noise=moments.noise * share)
+
+
+def _fewer(moments: Moments, task: Task, terms: Terms) -> tuple[Task, Terms]:
+    """The search for the alpha of the first functions alone."""
+    scale = terms.scale * min(1.0, FIRST_FUNCTIONS / moments.n_functions)
+    judges, plan = terms.judges, replace(terms.plan, fallback=None)
+    if judges is not None:
+        everything = judges.map
+
+        def some(function: Callable[[NDArray, slice], Array]) -> Array:
+            return everything(lambda Z, rows: function(Z[:, :FIRST_FUNCTIONS], rows))
+
+        judges = replace(judges, map=some)
+    return task, replace(terms, scale=scale, judges=judges, plan=plan)
+
+
+@dataclass(frozen=True)
+class _Factored:
+    """Z̃'Z̃ + μI = LL', and the weights that come of it."""
+
+    moments: Moments
+    alpha: float
+    mu: float
+    lower: Array
+    coef: Array
+
+    @classmethod
+    def of(cls, moments: Moments, alpha: float, scale: float) -> _Factored:
+        mu, k = alpha * scale, len(moments.mean)
+        system = moments.scatter.copy(order="F")
+        system.flat[:: k + 1] += mu
+        norm = linalg.norm(system, 1)
+        needed = smallest_trusted(moments)
+        try:
+            lower = linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            if mu > needed:  # rounding cannot have done this
+                raise ValueError(NEVER_SEEN) from None
+            raise IllConditioned(advice(norm, mu, needed, scale)) from None
+        reciprocal, _ = linalg.lapack.dpocon(lower, norm, uplo="L")
+        # The estimate of 1/‖A⁻¹‖₁ may be far below the smallest eigenvalue, which is at least μ.
+        if max(mu, reciprocal * norm) < needed:
+            raise IllConditioned(advice(norm, mu, needed, scale))
+        coef = linalg.cho_solve((lower, True), moments.cross, check_finite=False)
+        return cls(moments, alpha, mu, lower, coef)
+
+    def left_out(self, judges: Judges, intercept: bool) -> Array:
+        """Squared errors of rows that are left out, the mean of targets."""
+        held, each = self.moments, 1 / self.moments.weight if intercept else 0.0
+        Y = judges.targets - held.target_mean
+
+        def squares(Z: NDArray, rows: slice) -> Array:
+            away = Z - held.mean
+            half = linalg.solve_triangular(self.lower, away.T, lower=True, check_finite=False)
+            leverages = np.einsum("ij,ij->j", half, half) + each
+            missed = ((Y[rows] - away @ self.coef) ** 2).mean(axis=1)
+            return judges.squares(missed[:, None], leverages[:, None], rows)[:, 0]
+
+        return judges.map(squares)
+
+    def solution(
+        self, intercept: bool, reason: str, start: float, estimate: Validation | None = None
+    ) -> LeastSquares:
+        """The solution; ``start`` is when work on it began."""
+        held, mu, coef, k = self.moments, self.mu, self.coef, len(self.lower)
+        # tr(A⁻¹) = ‖L⁻¹‖²: the degrees of freedom without an eigendecomposition.
+        inverse, _ = linalg.lapack.dtrtri(self.lower, lower=1)
+        degrees = k - mu * float(np.einsum("ij,ij->", inverse, inverse)) if mu else float(k)
+        products = held.scatter @ coef
+        explained = 2 * (coef * held.cross).sum(axis=0) - (coef * products).sum(axis=0)
+        residual_sum = np.maximum(held.target_scatter - explained, 0)
+        return LeastSquares(
+            coef=coef,
+            intercept=held.target_mean - held.mean @ coef,
+            mean=held.mean,
+            alpha=self.alpha,
+            weight=held.weight,
+            counted=held.counted,
+            freedoms=degrees + intercept,
+            residual_sum=residual_sum,
+            objective=float(residual_sum.sum() + mu * (coef**2).sum()),
+            target_scatter=held.target_scatter,
+            posterior=CholeskyPosterior(inverse),
+            solver="cholesky",
+            reason=reason,
+            residual=relative(products + mu * coef - held.cross, held.cross),
+            estimate=estimate,
+            seconds=time.perf_counter() - start,
+        )
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..statistics import Factor
 from . import spectrum
-from .alpha import on_path
+from .alpha import chosen
 from .method import Method
 from .plan import Cost, Machine, Shape, block_bytes
 from .solution import IllConditioned, LeastSquares
@@ -22,6 +24,7 @@ class Dual(Method[Factor]):
     name = "dual"
     kinds = ("factor",)
     squared_only = True
+    judged = True
     box = False
     sharper = "qr"
 
@@ -29,14 +32,15 @@ class Dual(Method[Factor]):
         return cost(shape, task, machine)
 
     def solve(self, given: Factor, task: Task, terms: Terms) -> LeastSquares:
-        needed, alpha = TRUSTED * given.trace, task.alpha
+        needed, known = TRUSTED * given.trace, None
         if terms.plan.smallest_ridge:
-            alpha = max(2 * needed / terms.scale, 1e-100)
-        if not isinstance(alpha, str) and alpha * terms.scale < needed:
-            mu = alpha * terms.scale
+            task = replace(task, alpha=max(2 * needed / terms.scale, 1e-100))
+        if not isinstance(task.alpha, str) and task.alpha * terms.scale < needed:
+            mu = task.alpha * terms.scale
             raise IllConditioned(spectrum.advice(given.trace, mu, needed, terms.scale))
         path = spectrum.from_few_rows(given, task.intercept)
-        return on_path(path, alpha, terms, task.dtype)
+        alpha, known = chosen(path, task, terms)
+        return path.solution(alpha, terms.scale, terms.plan.reason, estimate=known)
 
 
 def cost(shape: Shape, task: Task, machine: Machine) -> Cost:

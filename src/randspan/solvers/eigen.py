@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..statistics import Moments
 from . import cholesky, spectrum
-from .alpha import by_gcv
+from .alpha import chosen
 from .method import Method
 from .plan import Cost, Machine, Shape
 from .solution import LeastSquares
@@ -17,6 +17,7 @@ class Eigen(Method[Moments]):
     name = "eigen"
     kinds = ("moments",)
     squared_only = True
+    judged = True
     box = False
 
     def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
@@ -24,11 +25,9 @@ class Eigen(Method[Moments]):
 
     def solve(self, given: Moments, task: Task, terms: Terms) -> LeastSquares:
         path = spectrum.from_moments(given, task.intercept)
-        needed, alpha = 0.0, task.alpha
         if terms.plan.smallest_ridge:
             alpha = cholesky.smallest_alpha(given, terms.scale, task.intercept)
-        elif isinstance(alpha, str):
-            alpha = by_gcv(path, terms.scale, task.dtype)
-        else:
-            needed = cholesky.smallest_trusted(given)
-        return path.solution(float(alpha), terms.scale, terms.plan.reason, needed)
+            return path.solution(alpha, terms.scale, terms.plan.reason)
+        needed = 0.0 if task.searches else cholesky.smallest_trusted(given)
+        alpha, known = chosen(path, task, terms)
+        return path.solution(alpha, terms.scale, terms.plan.reason, needed, known)

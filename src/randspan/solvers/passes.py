@@ -47,7 +47,7 @@ def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
             scored = heldout.score(solver, problem, alpha, terms.scale, parts, starts)
     point, objective = found.point, problem.objective(found.point)
     if not np.isfinite(objective):
-        raise FloatingPointError(
+        raise ValueError(
             f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
         )
     kept = task.heldout and scored is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..statistics import Factor
 from . import dual, spectrum
-from .alpha import on_path
+from .alpha import chosen
 from .method import Method
 from .plan import Cost, Machine, Shape
 from .solution import LeastSquares
@@ -17,6 +17,7 @@ class Orthogonal(Method[Factor]):
     name = "qr"
     kinds = ("factor",)
     squared_only = True
+    judged = True
     box = False
 
     def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
@@ -24,4 +25,5 @@ class Orthogonal(Method[Factor]):
 
     def solve(self, given: Factor, task: Task, terms: Terms) -> LeastSquares:
         path = spectrum.from_factor(given, task.intercept)
-        return on_path(path, task.alpha, terms, task.dtype)
+        alpha, known = chosen(path, task, terms)
+        return path.solution(alpha, terms.scale, terms.plan.reason, estimate=known)

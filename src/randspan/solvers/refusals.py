@@ -12,6 +12,7 @@ from . import METHODS
 from .method import OPERATOR, Method
 from .plan import Machine, Shape
 from .task import Task
+from .validation import FORMULAS
 
 
 def refuse(task: Task, layout: Layout) -> None:
@@ -41,10 +42,10 @@ def refuse(task: Task, layout: Layout) -> None:
             f"alpha='heldout' is found in passes over the rows, solver={solver!r} sees sums of "
             "them: leave one of the two at 'auto'."
         )
-    if task.alpha == "gcv" and named(solver).takes == OPERATOR:
+    if task.alpha in FORMULAS and named(solver).takes == OPERATOR:
         raise ValueError(
-            f"alpha='gcv' needs sums over all rows, solver={solver!r} passes over them: leave one "
-            "of the two at 'auto'."
+            f"alpha={task.alpha!r} needs sums over all rows, solver={solver!r} passes over them: "
+            "leave one of the two at 'auto'."
         )
     if solver == "out_of_bag" and not layout.n_targets:
         raise ValueError(
@@ -77,18 +78,20 @@ def refuse(task: Task, layout: Layout) -> None:
 def _refuse_kind(task: Task, layout: Layout) -> None:
     """Say where an error estimate that was asked for by name is not to be had."""
     kind, learned = task.alpha, layout.out_of_bag or layout.n_targets > 0 or bool(layout.spent)
-    if kind == "gcv" and not task.loss.squared:
+    if kind in FORMULAS and not task.loss.squared:
         raise ValueError(
-            f"alpha='gcv' is a formula of the squared loss, not of loss={task.loss.name!r}: use "
+            f"alpha={kind!r} is a formula of the squared loss, not of loss={task.loss.name!r}: use "
             "alpha='heldout' or 'auto'."
         )
-    if kind == "gcv" and learned:
+    if kind in FORMULAS and learned:
         raise ValueError(
-            "alpha='gcv' takes functions for independent of the targets, from which these have "
+            f"alpha={kind!r} takes functions for independent of the targets, from which these have "
             "learned: leave alpha='auto'."
         )
     if kind == "heldout" and layout.n_components == np.inf:
-        raise ValueError("n_components=inf chooses alpha by 'gcv': leave alpha='auto'.")
+        raise ValueError(
+            "n_components=inf chooses alpha by 'leave_one_out' or 'gcv': leave alpha='auto'."
+        )
     if kind == "out_of_bag" and not (layout.out_of_bag and layout.n_targets and task.plain):
         raise ValueError(
             "alpha='out_of_bag' is for functions that predict the targets and were trained on some "

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .plan import Plan
 from .validation import UNKNOWN, Validation, of_squares
@@ -28,6 +27,11 @@ class IllConditioned(np.linalg.LinAlgError):
 
 class Posterior(ABC):
     """(Z̃'Z̃ + μI)⁻¹, however it was factored."""
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """The trace of the smoother, for those that compute it late."""
+        raise NotImplementedError
 
     @abstractmethod
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
@@ -105,45 +109,19 @@ class Solution:
         return None
 
 
-@dataclass(frozen=True)
-class Inner:
-    """The training rows, for inner products of other rows with them: centred, as a model is.
-
-    ``features`` are those of the training rows, None where columns are kernels of them already.
-    ``shares`` s are ω/Σω and ``means`` Σ_j s_j k(x_i, x_j), where an intercept wants centring.
-    """
-
-    features: sparse.csr_array | None
-    shares: Array | None
-    means: Array | None
-
-    def centred(self, Z: Array, squares: Array | None) -> tuple[Array, Array]:
-        """Inner products of the centred x with the centred training rows, and with itself.
-
-        k(x, x_i) - m_i - m(x) + M and k(x, x) - 2m(x) + M, with m(x) = Σ_i s_i k(x, x_i) and
-        M = Σ_i s_i m_i.
-        """
-        if self.features is not None:
-            Z = Z.astype(np.float64)
-            squares = np.asarray((Z * Z).sum(axis=1)).ravel()
-            Z = (Z @ self.features.T).toarray()
-        assert squares is not None
-        if self.shares is None or self.means is None:
-            return Z, squares
-        mean, grand_mean = Z @ self.shares, float(self.shares @ self.means)
-        return Z - self.means - (mean - grand_mean)[:, None], squares - 2 * mean + grand_mean
-
-
 @dataclass(frozen=True, kw_only=True)
 class LeastSquares(Solution):
     """A solution for the squared loss from statistics that tell more than the weights.
 
     Attributes
     ----------
-    mean : ndarray
-        The mean z̄ that was taken off the features (zero without intercept).
+    mean : ndarray or None
+        The mean z̄ that was taken off the features (zero without intercept); None where weights are
+        those of training rows.
     weight, counted : float
         Σω, and what degrees of freedom are compared with (see `gcv`).
+    freedoms : float or None
+        The degrees of freedom, None where they are computed when somebody asks.
     degrees_of_freedom : float
         Trace of the smoother, the intercept included.
     residual_sum, target_scatter : ndarray of shape (n_targets,)
@@ -152,18 +130,15 @@ class LeastSquares(Solution):
         (RSS/Σω)/(1 - df/Σω)², averaged over targets: a mean squared error on new rows (see `gcv`).
     posterior : Posterior
         For standard deviations and leave-one-out.
-    inner : Inner or None
-        The training rows, where the posterior is one of inner products with them.
     """
 
-    mean: Array = field(repr=False)
+    mean: Array | None = field(repr=False)
     weight: float
     counted: float
-    degrees_of_freedom: float
+    freedoms: float | None
     residual_sum: Array = field(repr=False)
     target_scatter: Array = field(repr=False)
     posterior: Posterior = field(repr=False)
-    inner: Inner | None = field(default=None, repr=False)
 
     @property
     def least_squares(self) -> LeastSquares:
@@ -171,13 +146,16 @@ class LeastSquares(Solution):
 
     def leverages(self, Z: Array, squares: Array | None = None) -> Array:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃; ``squares`` are k(x, x) where Z has kernels for columns."""
-        if self.inner is None:
-            return self.posterior.quadratic(Z - self.mean)
-        return self.posterior.quadratic(*self.inner.centred(Z, squares))
+        return self.posterior.quadratic(Z if self.mean is None else Z - self.mean, squares)
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        return self.posterior.degrees_of_freedom if self.freedoms is None else self.freedoms
 
     @property
     def validation(self) -> Validation:
-        return of_squares("gcv", self.gcv_error, self.weight - self.degrees_of_freedom)
+        known = self.estimate
+        return known or of_squares("gcv", self.gcv_error, self.weight - self.degrees_of_freedom)
 
     @property
     def gcv_error(self) -> float:

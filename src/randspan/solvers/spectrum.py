@@ -3,7 +3,7 @@
 Z̃ = U·diag(√λ)·V' (centred, weighted features) turns ridge regression into k separate problems.
 Three sources give the same object: the eigenvectors V of the moments (`from_moments`), the
 singular values of their square root (`from_factor`), the eigenvectors U of the n × n Gram matrix
-(`from_few_rows`; `from_kernel` with a kernel in place of Z̃Z̃'). With s = U'y the solution for any μ
+(`from_few_rows`). With s = U'y the solution for any μ
 is V·diag(√λ/(λ + μ))·s, and residual, degrees of freedom and cross-validation are sums over λ, s.
 """
 
@@ -19,7 +19,9 @@ from scipy import linalg
 
 from ..statistics import Factor, Moments
 from ..statistics.moments import UNIT
+from .left_out import Judges
 from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, gcv, relative
+from .validation import Validation
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,31 @@ class Spectrum:
         total = self.target_scatter.mean()
         return gcv(residuals, total, self.degrees_of_freedom(mu), self.weight, self.counted)
 
+    def left_out(self, judges: Judges, mu: Array) -> Array:
+        """Squared errors of rows that are left out, the mean of targets, for every μ a column."""
+        kept, each = self.kept, 1 / self.weight if self.intercept else 0.0
+        vectors, values = self.basis[:, kept] / self.lengths[kept], self.values[kept]
+        shrunk = 1 / (values[:, None] + mu)
+        pulled = np.sqrt(values)[:, None] * self.scores[kept]
+        Y = judges.targets - self.target_mean
+
+        def squares(Z: NDArray, rows: slice) -> Array:
+            inside = (Z - self.mean) @ vectors
+            away = np.zeros((len(inside), len(mu)))
+            for target, weights in zip(Y[rows].T, pulled.T, strict=True):
+                away += (target[:, None] - inside @ (weights[:, None] * shrunk)) ** 2
+            inside *= inside
+            return judges.squares(away / Y.shape[1], inside @ shrunk + each, rows)
+
+        return judges.map(squares)
+
     def solution(
-        self, alpha: float, scale: float, reason: str, needed: float = 0.0
+        self,
+        alpha: float,
+        scale: float,
+        reason: str,
+        needed: float = 0.0,
+        estimate: Validation | None = None,
     ) -> LeastSquares:
         """The weights for μ = alpha·scale; refused where μ + min λ is below ``needed``."""
         start = time.perf_counter()
@@ -84,7 +109,7 @@ class Spectrum:
         coef = self.basis[:, used] @ shrunk
         vectors = self.basis[:, kept] / self.lengths[kept]
         residual_sum = self.residual_sum(mu)
-        # ‖w‖² in terms of the spectrum, which holds for kernels too.
+        # ‖w‖² in terms of the spectrum.
         squares = (self.scores[kept] ** 2).sum(axis=1)
         norm = float(self.values[kept] / (self.values[kept] + mu) ** 2 @ squares)
         return LeastSquares(
@@ -94,7 +119,7 @@ class Spectrum:
             alpha=alpha,
             weight=self.weight,
             counted=self.counted,
-            degrees_of_freedom=float(self.degrees_of_freedom(mu)),
+            freedoms=float(self.degrees_of_freedom(mu)),
             residual_sum=residual_sum,
             objective=float(residual_sum.sum() + mu * norm),
             target_scatter=self.target_scatter,
@@ -102,6 +127,7 @@ class Spectrum:
             solver=self.solver,
             reason=reason,
             residual=self.residual(coef, mu),
+            estimate=estimate,
             seconds=self.seconds + time.perf_counter() - start,
         )
 
@@ -146,7 +172,7 @@ def from_moments(moments: Moments, intercept: bool) -> Spectrum:
     check_remains(moments)
     scatter, cross = moments.scatter, moments.cross
     values, vectors = _eigenvectors(scatter)
-    if values[0] < -1e-6 * moments.peak:
+    if values[0] < -max(1e-6 * moments.peak, 100 * moments.error):
         raise ValueError(NEVER_SEEN)
     values = np.maximum(values, 0)
     projected = vectors.T @ cross
@@ -243,54 +269,6 @@ def _from_rows(Z: Array, Y: Array, **parts) -> Spectrum:
         noise=0.0,
         residual=lambda coef, mu: relative(Z.T @ (Z @ coef) + mu * coef - right, right),
         **parts,
-    )
-
-
-def from_kernel(
-    gram: Array, Y: Array, weights: Array | None, counted: float, intercept: bool
-) -> Spectrum:
-    """The dual with a kernel in place of Z̃Z̃': infinitely many functions, one weight a row.
-
-    Its "features" of x are k(x, x_1), …, k(x, x_n), and coef the weights of these. Centring the
-    functions centres the kernel: m_i = Σ_j ω_j k(x_i, x_j)/Σω is its mean.
-    """
-    start = time.perf_counter()
-    each = np.ones(len(Y)) if weights is None else weights
-    root, weight = np.sqrt(each)[:, None], float(each.sum())
-    mean, target_mean = np.zeros(len(Y)), np.zeros(Y.shape[1])
-    if intercept:
-        mean, target_mean = gram @ each / weight, each @ Y / weight
-        gram = gram - mean[:, None] - mean + each @ mean / weight
-    Y = root * (Y - target_mean)
-    values, vectors = _eigenvectors(root * gram * root.T)
-    values = np.maximum(values, 0)
-    if intercept:
-        # Weights of rows sum to zero. Vectors of tiny λ do not know that to full precision, and 1/μ
-        # would magnify what they do not know.
-        vectors -= root * (root.T @ vectors) / weight
-    scores = vectors.T @ Y
-
-    def residual(coef, mu):
-        return relative(root**2 * (gram @ coef) + mu * coef - root * Y, root * Y)
-
-    return Spectrum(
-        values=values,
-        kept=_more_than_rounding(values),
-        scores=scores,
-        basis=root * vectors,
-        lengths=np.sqrt(values),
-        projected=scores,
-        target_scatter=(Y**2).sum(axis=0),
-        mean=mean,
-        target_mean=target_mean,
-        rows=len(Y),
-        weight=weight,
-        counted=counted,
-        intercept=intercept,
-        noise=0.0,
-        residual=residual,
-        solver="kernel",
-        seconds=time.perf_counter() - start,
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..losses import Loss
+from .left_out import Judges
 from .plan import Plan
 from .solution import Array
 
@@ -63,7 +65,8 @@ class Terms:
     """One solve.
 
     ``scale`` is k of the ridge alpha·k, ``limits`` are the half-widths of the box, ``seed`` deals
-    rows into folds, ``ridge`` is where a search for alpha may begin, ``note`` takes lines of
+    rows into folds, ``ridge`` is where a search for alpha may begin, ``judges`` are rows that it is
+    judged by where rows are at hand, ``pool`` is a map over threads, ``note`` takes lines of
     progress.
     """
 
@@ -72,4 +75,6 @@ class Terms:
     limits: Array | None = None
     seed: int = 0
     ridge: float | None = None
+    judges: Judges | None = None
+    pool: Callable[[Callable, list], Any] | None = None
     note: Callable[[str], None] = lambda text: None

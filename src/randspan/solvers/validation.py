@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+#: estimates that are formulas of the squared loss, and take functions for independent of targets
+FORMULAS = ("leave_one_out", "gcv")
 #: the estimates that alpha can be chosen by
-KINDS = ("gcv", "heldout", "out_of_bag")
+KINDS = (*FORMULAS, "heldout", "out_of_bag")
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,9 @@ class Validation:
     Attributes
     ----------
     kind : str or None
-        "gcv", generalised cross-validation; "heldout", rows held out in folds; "out_of_bag", rows
-        that functions were not trained on. None where an estimate would cost another fit.
+        "leave_one_out", rows without themselves, exactly; "gcv", generalised cross-validation;
+        "heldout", rows held out in folds; "out_of_bag", rows that functions were not trained on.
+        None where an estimate would cost another fit.
     error : float or None
         The mean loss on new rows, over rows and targets: for the squared loss the mean squared
         error, for classes that of the ±1 columns.

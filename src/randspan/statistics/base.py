@@ -19,6 +19,11 @@ from .products import Products
 Array = NDArray[np.float64]
 Total = TypeVar("Total", bound="Statistics")
 
+NOT_FINITE = (
+    "Functions of these rows, or sums of their squares, are not finite numbers: standardize inputs "
+    "that are very large (standardize=True), divide targets by their size, and look at what "
+    "functions of your own return."
+)
 NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
 
 
@@ -104,6 +109,12 @@ class Statistics(ABC):
     def n_cells(self) -> int:
         """Cells that were seen, in all groups together."""
         return 0
+
+    def check_finite(self) -> None:
+        """Refuse sums that are not finite: functions of some row were not."""
+        for array in self.arrays().values():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise ValueError(NOT_FINITE)
 
     def cannot_add(self, other: Statistics) -> ValueError:
         return ValueError(

@@ -19,6 +19,7 @@ from ..families.parts.cells import CellFunctions, Table, indicators
 from ..families.parts.out_of_bag import row_keys
 from ..features import Features
 from ..frame import Frame
+from . import copies
 from .base import Engine, Statistics
 from .kept import Kept, RowKeeping
 from .products import Products
@@ -126,9 +127,10 @@ class Cells(RowKeeping):
         if dense is not None:
             values = dense.evaluate(frame.rows(arrays["inputs"], np.float64))
             Z = sparse.hstack([sparse.csr_array(values), Z], format="csr")
-        gram = (Z @ Z.T).toarray()
-        distinct = len(np.unique(self.kept.places()))
-        return Products(gram, arrays["targets"], arrays["weights"], distinct, Z)
+        targets, each, places = arrays["targets"], arrays["weights"], self.kept.places()
+        kinds = copies.Kinds.of(places, targets, each)
+        gone = copies.weights_gone(places, targets, each)
+        return Products(kinds, targets[kinds.first], each, gone, features=Z[kinds.first])
 
     def arrays(self) -> dict[str, NDArray]:
         tables = [t.keys[:n] for p in self.parts for t, n in zip(p.tables, p.counts, strict=True)]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..families import Functions
 from ..features import Features
 from ..frame import Frame
+from . import copies
 from .base import Engine, Statistics
 from .kept import Kept, RowKeeping
 from .products import Products
@@ -45,11 +46,15 @@ class KernelRows(RowKeeping):
         return functions.with_training_rows(self.kept.arrays["inputs"]) if self.rows else functions
 
     def products(self, frame: Frame, functions: Functions) -> Products:
-        """k(x_i, x_j) of all rows, in closed form."""
-        arrays = self.kept.arrays
-        gram = functions.evaluate(frame.rows(arrays["inputs"], np.float64))
-        places = self.kept.places()[arrays["weights"] > 0]
-        return Products(gram, arrays["targets"], arrays["weights"], len(np.unique(places)))
+        """k(x_i, x_j) of all different rows, in closed form."""
+        arrays, inputs = self.kept.arrays, self.kept.places()
+        targets, each, X = arrays["targets"], arrays["weights"], arrays["inputs"]
+        kinds, present = copies.Kinds.of(inputs, targets, each), each > 0
+        gone = np.zeros(len(each))
+        known = (inputs[present], targets[present], each[present], X[present])
+        gone[present] = copies.weights_gone(*known)
+        rows = frame.rows(X[kinds.first], np.float64)
+        return Products(kinds, targets[kinds.first], each, gone, functions, rows)
 
     def arrays(self) -> dict[str, NDArray]:
         return self.kept.plain()

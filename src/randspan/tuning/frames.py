@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import check_choice, check_flag
+from ..checks import check_choice
 from ..engines import Engine
-from ..families import Family
+from ..families import Family, Fourier
 from ..families.parts.randomness import seed_from
 from ..frame import (
     Frame,
     Reading,
-    as_family,
     check_learned,
+    check_standardize,
     n_constant,
     refuse_scales_on_cube,
 )
@@ -26,6 +26,9 @@ from . import learning
 
 # Rows that are read at once.
 STEP = 8192
+# What "fourier" may mean where targets are at hand, by tables over many sets (docs/default.md):
+# scales are learned with the first, and left-out errors choose among them.
+KERNELS = ("matern32", "matern12", "laplacian")
 # A first block of fewer rows says too little of the columns.
 FEW_ROWS = 10
 
@@ -35,7 +38,8 @@ class Wanted:
     """What a frame is for: parameters of an estimator.
 
     ``family`` is None where it was left out, ``frame`` where rows are to be read; ``scales`` are
-    None, "learn", "rotate" or one number for every column.
+    None, "auto", "learn", "rotate" or one number for every column. ``named`` says that "fourier" is
+    all that is known of the family, so that its kernel is open.
     """
 
     family: Family | None
@@ -44,6 +48,7 @@ class Wanted:
     standardize: Any
     scales: Any
     random_state: Any
+    named: bool = False
 
 
 def obtained(
@@ -57,8 +62,8 @@ def obtained(
 ) -> Frame:
     """The frame that was `given`, or that of these rows, with functions that were trained."""
     if frame is None:
-        standardize = check_flag("standardize", wanted.standardize)
-        frame = _read(wanted, standardize, source, task, engine)
+        standardize = check_standardize(wanted.standardize)
+        frame = _read(wanted, standardize, source, task, engine, streaming)
         if streaming:
             warn_of_few_rows(source, standardize)
     if not frame.family.trains or frame.n_components == np.inf:
@@ -67,23 +72,50 @@ def obtained(
     return frame.trained_on(source, classes, engine.threads, progress)
 
 
-def _read(wanted: Wanted, standardize: bool, source: Source, task: Task, engine: Engine) -> Frame:
-    family, k, scales = wanted.family or as_family("fourier"), wanted.n_components, wanted.scales
+def _read(
+    wanted: Wanted,
+    standardize: bool | str,
+    source: Source,
+    task: Task,
+    engine: Engine,
+    streaming: bool,
+) -> Frame:
+    laws, k, scales = _laws(wanted, source.encoded is not None), wanted.n_components, wanted.scales
+    family = laws[0]
     slices = (slice(s, s + STEP) for s in range(0, source.n_rows, STEP))
     blocks = ((source.X[rows], None, source.weights_of(rows)) for rows in slices)
     reading = Reading.of(blocks, family.rows_wanted(k), seed_from(wanted.random_state))
     if not isinstance(scales, str):
-        return reading.frame(family, k, standardize, scales)
+        return reading.frame(family, k, standardize, scales, more=streaming)
+    choices = ("auto", "learn", "rotate")
+    check_choice("scales", scales, choices, ", None or one number for every column")
+    turning, cautious = scales == "rotate", scales == "auto"
+    if cautious and (not family.gamma_is_open or family.sparse or source.encoded is None):
+        return reading.frame(family, k, standardize, more=streaming)
     refuse_scales_on_cube(family)
-    check_choice("scales", scales, ("learn", "rotate"), ", None or one number for every column")
     if source.encoded is None:
         raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")
-    plain = reading.frame(family, k, standardize)
+    reason = learning.refusal(family, turning, source.n_features)
+    if reason:
+        raise ValueError(reason)
 
-    def framed(scales, rotation) -> Frame:
-        return reading.frame(family, k, standardize, scales, rotation, plain.family)
+    def law(family: Family) -> learning.Law:
+        plain = reading.frame(family, k, standardize, more=streaming)
 
-    return learning.learned(family, plain, framed, source, scales == "rotate", task, engine)
+        def framed(scales, rotation) -> Frame:
+            known = (scales, rotation, plain.family, streaming)
+            return reading.frame(family, k, standardize, *known)
+
+        return learning.Law(plain, framed)
+
+    return learning.learned([law(f) for f in laws], source, turning, cautious, task, engine)
+
+
+def _laws(wanted: Wanted, targets: bool) -> list[Family]:
+    """The families that may be drawn from; what "fourier" means is decided where targets are."""
+    if targets and wanted.named:
+        return [Fourier(kernel) for kernel in KERNELS]
+    return [wanted.family or Fourier()]
 
 
 def given(wanted: Wanted, source: Source) -> Frame | None:
@@ -97,7 +129,7 @@ def given(wanted: Wanted, source: Source) -> Frame | None:
         raise ValueError(
             f"The frame was read from {frame.n_features} columns, X has {source.n_features}."
         )
-    if wanted.scales is not None:
+    if wanted.scales not in (None, "auto"):
         raise ValueError(
             "A frame has its scales already: leave scales=None, or read another frame."
         )
@@ -129,7 +161,7 @@ def refuse_other_functions(n_components: Any, frame: Frame) -> None:
         )
 
 
-def warn_of_few_rows(source: Source, standardize: bool) -> None:
+def warn_of_few_rows(source: Source, standardize: bool | str) -> None:
     """A stream goes on with what its first block says of the columns."""
     present = source.without_absent()
     constant = n_constant(present.X) if standardize else 0

@@ -1,38 +1,60 @@
-"""``scales="learn"`` and ``"rotate"``: from training rows to a frame with learned scales.
+"""Learned scales: from training rows to a frame.
 
 Scales are learned with an exact kernel (`tuning.scales`), the one that is nearest to the family's.
-The family itself then says, on rows held out, how wide that kernel should be for as many functions
-as it has and as many rows as there are, and whether learned scales serve it better than equal ones.
+The family itself then says, by the error of rows that are left out of a sample, how wide that
+kernel should be for as many functions as it has, and whether learned scales serve it better than
+equal ones. Equal rows count as one row with the weight of all, so that copies and weights lead to
+the same scales.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import model, predictions
+from .. import model
 from ..engines import Engine
 from ..engines.progress import Progress
 from ..families import Family
 from ..families.parts.randomness import generator
 from ..frame import Frame
+from ..judging import lots_of
 from ..losses import Squared
 from ..solvers import Task
 from ..sources import Source, of_arrays
-from . import width
-from .scales import KERNELS, MANY_ROWS, STEPS, Learner, Scales, start
+from ..statistics.copies import inputs_of, with_targets
+from .scales import (
+    BATCH,
+    KERNELS,
+    MANY_ROWS,
+    RATE,
+    STEPS,
+    Kernel,
+    Learner,
+    Pool,
+    Scales,
+    left_out,
+    start,
+)
+
+Array = NDArray[np.float64]
 
 # Entries of the rows that are looked at: 400 MB of float32.
 MOST_ENTRIES = 10**8
-# A trial of the family: functions, grids, cells in all, rows of dense features, rows held out.
-FUNCTIONS, GRIDS, CELLS, ROWS, HELD_OUT = 1500, 32, 2 * 10**7, 20_000, 5_000
-# Fewer rows are held out in three folds; the fewest have nothing to learn from.
-FEW_ROWS, FOLDS, FEWEST_ROWS = 5_000, 3, 20
-# Rows of a trial with infinitely many functions.
-KERNEL_ROWS = 1500
+# A trial of the family: functions, grids, cells in all, rows; rows of an exact kernel.
+FUNCTIONS, GRIDS, CELLS, ROWS, KERNEL_ROWS = 512, 32, 2 * 10**7, 4_000, 800
+# A second trial, where there will be more functions.
+MORE_FUNCTIONS, MORE_ROWS = 2048, 8_000
+# Rows of cells that are held out; of fewer three folds are.
+HELD_OUT, FEW_ROWS = 5_000, 5_000
+# The fewest rows have nothing to learn from.
+FEWEST_ROWS = 20
+# Rows whose errors say whether learning pays. Of so few rows those that were learned from would be
+# no judges: halves of them judge each other.
+JUDGES, FEW_TO_JUDGE = 600, 2 * BATCH
 # Finitely many grids want a narrower kernel than infinitely many, and so few of them this ridge.
 ALPHA_OF_FEW = 0.1
 # Columns that are still turned.
@@ -41,134 +63,276 @@ MOST_TURNED = 1000
 FARTHEST = 5
 
 
-def learned(
-    family: Family,
-    plain: Frame,
-    framed: Callable[[NDArray, NDArray | None], Frame],
-    source: Source,
-    turning: bool,
-    task: Task,
-    engine: Engine,
-) -> Frame:
-    """The frame with learned scales.
+@dataclass(frozen=True)
+class Law:
+    """A family that may be taken: its frame without scales, and frames with them."""
 
-    ``plain`` is the frame without scales, and ``framed(scales, rotation)`` makes one of the same
-    rows with the same bandwidth.
-    """
+    plain: Frame
+    framed: Callable[[NDArray, NDArray | None], Frame]
+
+
+def refusal(family: Family, turning: bool, n_features: int) -> str:
+    """Why scales of this family are not learned, or nothing."""
     if turning and not family.rotation_invariant:
-        raise ValueError(
+        return (
             f"scales='rotate' turns the inputs, which {family!r} is not made for: use a family "
             "that is the same in all directions (rs.Fourier() with a gaussian or Matérn kernel and "
             "one gamma), or scales='learn'."
         )
-    if turning and plain.n_features > MOST_TURNED:
-        raise ValueError(
-            f"scales='rotate' learns a matrix of {plain.n_features} × {plain.n_features} numbers, "
+    if turning and n_features > MOST_TURNED:
+        return (
+            f"scales='rotate' learns a matrix of {n_features} × {n_features} numbers, "
             f"more than rows could tell: use scales='learn' from {MOST_TURNED} columns on."
         )
     if family.trains:
-        raise ValueError(
+        return (
             f"scales are learned for functions that are drawn, not for {family!r}, whose functions "
             "learn from rows themselves: hand in one number for every column, or leave scales=None."
         )
     if not family.sees_scales:
-        raise ValueError(
+        return (
             f"{family!r} takes its thresholds from the range of every column: scales mean nothing "
             "to it. Use threshold='normal', or leave scales=None."
         )
-    X, Y, weights = source.X, source.targets(), source.weights
-    seen = Y if weights is None else Y[weights > 0]
-    present = len(seen)
-    spread = seen.std(axis=0) if present else np.zeros(Y.shape[1])
-    equal = replace(plain, importances=np.full(plain.n_features, 1 / plain.n_features))
-    if present < FEWEST_ROWS or not (spread > 0).any():
-        return equal
-    Y = (Y - seen.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    many = family.sparse and present >= MANY_ROWS and X.shape[1] <= MOST_ENTRIES // MANY_ROWS
-    progress = engine.progress(STEPS * (1 + turning + many), "scales")
-    source = of_arrays(X, Y, weights)
-    trial = _Trial(plain, source, task, many, engine.quiet())
-    others = np.ones(source.n_rows, dtype=bool)
-    others[trial.apart] = False
-    most = min(MOST_ENTRIES, engine.machine(task.memory_limit).granted // 16)
-    rows = np.flatnonzero(others)
-    found, variances = _descend(plain, source, rows, turning, many, most, engine, progress)
+    return ""
 
-    def frame_of(scales: Scales) -> Frame:
-        factors = scales.scales
-        stretch = plain.family.stretch
+
+def learned(
+    laws: Sequence[Law], source: Source, turning: bool, cautious: bool, task: Task, engine: Engine
+) -> Frame:
+    """The frame with learned scales, or with equal ones where these are as good.
+
+    Of several ``laws`` the first is learned with, and the best is taken. ``cautious`` is for those
+    who have not asked: gains must be more than chance.
+    """
+    plain = laws[0].plain
+    equal = replace(plain, importances=np.full(plain.n_features, 1 / plain.n_features))
+    source, count = _different(source)
+    if count < FEWEST_ROWS or source.n_rows < FEWEST_ROWS:
+        return equal
+    Y, each = source.targets(), source.each
+    mean = np.average(Y, axis=0, weights=each)
+    spread = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=each))
+    if not (spread > 0).any():
+        return equal
+    source = of_arrays(source.X, (Y - mean) / np.where(spread > 0, spread, 1), source.weights)
+    family, d = plain.family, source.n_features
+    many = family.sparse and source.n_rows >= MANY_ROWS and d <= MOST_ENTRIES // MANY_ROWS
+    progress = engine.progress(STEPS * (1 + turning + many), "scales")
+    trial = _Trial(plain, source, task, many, engine.quiet())
+    most = min(MOST_ENTRIES, engine.machine(task.memory_limit).granted // 16)
+    table = _Table.of(plain, source, trial.apart, most, engine)
+    found, pays = _descend(table, plain, turning, many, cautious, engine, progress)
+    if not pays:
+        return equal
+
+    def frame_of(law: Law, scales: Scales) -> Frame:
+        factors, stretch = scales.scales, law.plain.family.stretch
         if stretch is None:
             factors = factors * np.sqrt(len(factors) / (factors**2).sum())
         else:
             factors = factors / stretch
-        frame = framed(factors, scales.turn)
-        return replace(frame, importances=scales.importances(variances), ridge=scales.ridge)
+        frame = law.framed(factors, scales.turn)
+        importances = scales.importances(table.variances)
+        return replace(frame, importances=importances, ridge=scales.ridge)
 
     if many:  # compared with equal ones at the density of all rows already
         trial.task = replace(trial.task, alpha=max(found[0].ridge, ALPHA_OF_FEW))
-        return _widest(trial, frame_of, found[0], range(1, FARTHEST))[1]
-    best, frame = trial.error(plain), equal
-    for scales in found:
-        free = range(-FARTHEST, FARTHEST + 1) if plain.family.stretch is not None else range(1)
-        error, candidate = _widest(trial, frame_of, scales, free)
-        progress.note(f"randspan: held-out error {error:.4g}, equal scales {best:.4g}")
-        if error < best:
-            best, frame = error, candidate
-    return frame
+        return _widest(trial, laws[0], frame_of, found[0], range(1, FARTHEST))[1]
+    if plain.n_components == np.inf and all(law.plain.family.stretch is not None for law in laws):
+        return _exactly(laws, frame_of, found, table, engine)
+    best, frame, chosen = trial.error(plain), equal, None
+    for law in laws:
+        free = range(-FARTHEST, FARTHEST + 1) if law.plain.family.stretch is not None else range(1)
+        for scales in _as_learned_for(law, laws[0], found, table, engine):
+            error, candidate, at = _widest(trial, law, frame_of, scales, free)
+            progress.note(f"randspan: left-out error {error:.4g}, equal scales {best:.4g}")
+            if error < best:
+                best, frame, chosen = error, candidate, (law, at, free)
+    if chosen is None or not trial.more():
+        return frame
+    # More functions can afford a narrower kernel.
+    law, at, free = chosen
+    return _widest(trial, law, frame_of, at, range(free.stop))[1]
+
+
+def _exactly(
+    laws: Sequence[Law],
+    frame_of: Callable[[Law, Scales], Frame],
+    found: list[Scales],
+    table: _Table,
+    engine: Engine,
+) -> Frame:
+    """The best law and width for the exact kernel machine: no functions need to be drawn."""
+    some = table.first(KERNEL_ROWS)
+    given = (some.rows, some.targets, some.weights)
+    weights = np.ones(len(some.rows)) if some.weights is None else some.weights
+    candidates = [
+        (law, scales)
+        for law in laws
+        for scales in _as_learned_for(law, laws[0], found, table, engine)
+    ]
+
+    def best(candidate: tuple[Law, Scales]) -> tuple[float, Frame]:
+        law, scales = candidate
+        kernel = KERNELS[law.plain.family.nearest_kernel]
+        squares, scales = left_out(kernel, *given, scales, range(-FARTHEST, FARTHEST + 1))
+        return float(weights @ squares), frame_of(law, scales)
+
+    with engine.pool() as pool:
+        tried = pool(best, candidates)
+    return min(tried, key=lambda entry: entry[0])[1]
+
+
+def _as_learned_for(
+    law: Law, first: Law, found: list[Scales], table: _Table, engine: Engine
+) -> list[Scales]:
+    """Scales that were learned for the first law, adapted to another."""
+    kernels = [KERNELS[one.plain.family.nearest_kernel] for one in (first, law)]
+    if kernels[0].metric == kernels[1].metric:
+        return found
+    equal = [start(kernel, table.rows).scales[0] for kernel in kernels]
+    begun = [one.times(equal[1] / equal[0]) for one in found if one.turn is None]
+    rng = generator(law.plain.seed, "scales", 3)
+    with engine.pool() as pool:
+        given = (table.rows, table.targets, table.weights, rng, pool, lambda steps: None)
+        learner = Learner(kernels[1], *given)
+        return [learner.descend(one, STEPS // 3, RATE / 2) for one in begun]
+
+
+def _different(source: Source) -> tuple[Source, float]:
+    """Rows that differ, each with the weight of all that are like it, in an order of their own."""
+    source = source.without_absent()
+    if not source.n_rows:
+        return source, 0.0
+    count = max(float(source.each.sum()), float(source.n_rows))
+    keys = with_targets(inputs_of(source), source.targets())
+    _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    weights = np.bincount(places, source.each)
+    alike = float(np.ptp(weights)) == 0
+    some = source.some(first)
+    return of_arrays(some.X, some.targets(), None if alike else weights.astype(float)), count
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Rows that scales are learned from, standardised, dense and in float32."""
+
+    rows: NDArray[np.float32]
+    targets: Array
+    weights: Array | None
+
+    @classmethod
+    def of(cls, plain: Frame, source: Source, apart: NDArray, most: int, engine: Engine) -> _Table:
+        """All rows but those ``apart``; of too many some, ``most`` entries."""
+        others = np.ones(source.n_rows, dtype=bool)
+        others[apart] = False
+        rows, d = np.flatnonzero(others), source.n_features
+        few = max(most // d, 100)
+        if len(rows) > few:
+            rng = generator(plain.seed, "scales", 1)
+            rows = np.sort(rng.choice(rows, few, replace=False))
+        step = int(np.clip(2**22 // d, 16, 8192))
+        dense = np.empty((len(rows), d), np.float32)
+
+        def fill(start: int) -> None:
+            some = slice(start, start + step)
+            dense[some] = plain.rows(source.X[rows[some]], np.float32).dense
+
+        with engine.pool() as pool:
+            pool(fill, list(range(0, len(rows), step)))
+        weights = None if source.weights is None else source.weights[rows]
+        return cls(dense, source.targets()[rows], weights)
+
+    def some(self, rows: NDArray) -> _Table:
+        weights = None if self.weights is None else self.weights[rows]
+        return _Table(self.rows[rows], self.targets[rows], weights)
+
+    def first(self, count: int) -> _Table:
+        """At most so many rows; their order is that of their keys, and so random."""
+        return self.some(np.arange(min(count, len(self.rows))))
+
+    @property
+    def variances(self) -> Array:
+        return self.rows.var(axis=0, dtype=np.float64)
 
 
 def _descend(
+    table: _Table,
     plain: Frame,
-    source: Source,
-    rows: NDArray[np.intp],
     turning: bool,
     many: bool,
-    most: int,
+    cautious: bool,
     engine: Engine,
     progress: Progress,
-) -> tuple[list[Scales], NDArray[np.float64]]:
-    """Scales learned from some rows, the plainest first, and the variances of the columns.
+) -> tuple[list[Scales], bool]:
+    """Scales learned from a table, the plainest first, and whether they are worth having."""
+    kernel, seed = KERNELS[plain.family.nearest_kernel], plain.seed
 
-    At most ``most`` entries of the rows are looked at.
-    """
-    rng, X, weights = generator(plain.seed, "scales", 0), source.X, source.weights
-    present = rows if weights is None else rows[weights[rows] > 0]
-    most = max(most // X.shape[1], 100)
-    step = int(np.clip(2**22 // X.shape[1], 16, 8192))
-    if len(present) > most:
-        present = np.sort(rng.choice(present, most, replace=False))
-    dense = np.empty((len(present), X.shape[1]), np.float32)
+    def learner(some: _Table) -> Learner:
+        given = (some.rows, some.targets, some.weights)
+        return Learner(kernel, *given, generator(seed, "scales", 0), pool, progress)
 
-    def fill(start: int) -> None:
-        some = slice(start, start + step)
-        dense[some] = plain.rows(X[present[some]], np.float32).dense
-
-    chances = None if weights is None else weights[present] / weights[present].sum()
-    kernel = KERNELS[plain.family.nearest_kernel]
     with engine.pool() as pool:
-        pool(fill, list(range(0, len(present), step)))
-        learner = Learner(kernel, dense, source.targets()[present], chances, rng, pool, progress)
-        # Few grids are quickly fitted, and less is spent on them.
-        steps = min(15 + (plain.n_components or STEPS), STEPS) if many else STEPS
-        found = [learner.descend(start(kernel, dense), steps // (1 + many))]
-        if turning:
-            found.append(learner.turn(found[0]))
         if many:
-            near, scored = learner.descend_nearby(found[0], steps), learner.scored_rows()
-            equal = [start(kernel, dense).times(factor) for factor in (2, 10)]
-            found = [min([near, *equal], key=lambda at: learner.error_nearby(at, scored))]
-    return found, dense.var(axis=0, dtype=np.float64)
+            # Few grids are quickly fitted, and less is spent on them.
+            steps, every = min(15 + (plain.n_components or STEPS), STEPS), learner(table)
+            wide = every.descend(start(kernel, table.rows), steps // 2)
+            near, scored = every.descend_nearby(wide, steps), every.scored_rows()
+            equal = [start(kernel, table.rows).times(factor) for factor in (2, 10)]
+            return [min([near, *equal], key=lambda at: every.error_nearby(at, scored))], True
+        order = generator(seed, "scales", 2).permutation(len(table.rows))
+        gains, known = [], None
+        if cautious:
+            half = len(order) // 2
+            parts = [(order[:half], order[half:]), (order[half:], order[:half])]
+            if len(order) >= FEW_TO_JUDGE:
+                parts = [(order[JUDGES:], order[:JUDGES])]
+            for rows, judging in parts:
+                some = table.some(rows)
+                known = learner(some).descend(start(kernel, some.rows))
+                begun = start(kernel, some.rows)
+                gains.append(_gain(kernel, table.some(judging), begun, known, pool))
+            if not _more_than_chance(gains):
+                return [], False
+        if known is None or len(gains) > 1:  # halves have judged each other: now all together
+            known = learner(table).descend(start(kernel, table.rows))
+        found = [known]
+        if turning:
+            found.append(learner(table).turn(known))
+    return found, True
+
+
+def _gain(
+    kernel: Kernel, judges: _Table, equal: Scales, learned: Scales, pool: Pool
+) -> tuple[Array, Array]:
+    """How much smaller squared errors of rows left out are with learned scales; their weights."""
+    given = (kernel, judges.rows, judges.targets, judges.weights)
+    before, after = pool(lambda at: left_out(*given, at)[0], [equal, learned])
+    return before - after, np.ones(len(before)) if judges.weights is None else judges.weights
+
+
+def _more_than_chance(gains: list[tuple[Array, Array]]) -> bool:
+    """Whether the mean gain is larger than its standard error."""
+    gain, share = (np.concatenate(parts) for parts in zip(*gains, strict=True))
+    share = share / share.sum()
+    mean = float(share @ gain)
+    return mean > float(np.sqrt(share**2 @ (gain - mean) ** 2))
 
 
 def _widest(
-    trial: _Trial, frame_of: Callable[[Scales], Frame], scales: Scales, free: range
-) -> tuple[float, Frame]:
+    trial: _Trial,
+    law: Law,
+    frame_of: Callable[[Law, Scales], Frame],
+    scales: Scales,
+    free: range,
+) -> tuple[float, Frame, Scales]:
     """The common factor 2^(j/2), j in ``free``, with the smallest error, walking from near 1."""
     tried: dict[int, tuple[float, Frame]] = {}
 
     def error(j: int) -> float:
         if j not in tried:
-            frame = frame_of(scales.times(2.0 ** (j / 2)))
+            frame = frame_of(law, scales.times(2.0 ** (j / 2)))
             tried[j] = trial.error(frame), frame
         return tried[j][0]
 
@@ -177,14 +341,14 @@ def _widest(
     while best + step in free and error(best + step) < error(best):
         best += step
     error(best)
-    return tried[best]
+    return *tried[best], scales.times(2.0 ** (best / 2))
 
 
 class _Trial:
-    """The squared error of a family on rows held out, on as many rows as are quickly fitted."""
+    """The squared error of a family on rows left out, of as many rows as are quickly fitted."""
 
     def __init__(self, plain: Frame, source: Source, task: Task, many: bool, engine: Engine):
-        self.source, self.engine = source, engine
+        self.engine = engine
         self.task = replace(
             task,
             loss=Squared(),
@@ -193,38 +357,46 @@ class _Trial:
             solver="auto",
             heldout=False,
         )
-        weights, k = source.weights, plain.n_components
-        present = np.arange(source.n_rows) if weights is None else np.flatnonzero(weights)
+        k = plain.n_components
         #: functions of a trial
-        self.k: float = min(k or FUNCTIONS // 2, FUNCTIONS)
+        self.k: float = min(k or FUNCTIONS, FUNCTIONS)
         most = ROWS
         if k == np.inf:
             self.k, most = np.inf, KERNEL_ROWS
         elif plain.family.sparse:
             self.k = min(k, GRIDS // (1 + many))
             most = CELLS // int(self.k)
-        order = generator(plain.seed, "trial rows", 0).permutation(present)[:most]
-        folds = FOLDS if len(order) < FEW_ROWS else 1
-        size = min(len(order) // FOLDS if folds > 1 else len(order) // 5, HELD_OUT)
-        #: rows that learning leaves alone, where there are enough of them
-        self.apart = order[:size] if folds == 1 else order[:0]
-        self.splits = [
-            (np.sort(np.delete(order, slice(i * size, (i + 1) * size))), order[i * size :][:size])
-            for i in range(folds)
-        ]
+        self.wanted = k
+        self.all_rows, self.order = source, np.argsort(lots_of(source, plain.seed))
+        order = self.order[:most]
+        self.source = source.some(order)
+        #: rows of cells that learning leaves alone, where there are enough of them
+        self.apart = order[:0]
+        if self._cells(plain) and len(order) >= FEW_ROWS:
+            self.apart = order[: min(len(order) // 5, HELD_OUT)]
+
+    def _cells(self, frame: Frame) -> bool:
+        if self.k == np.inf:
+            return False
+        layout = frame.family.layout(frame.n_features, int(self.k), self.source.n_targets)
+        return layout.groups > 0
 
     def error(self, frame: Frame) -> float:
         frame = frame.with_components(self.k)
-        k, d = self.k, frame.n_features
-        if k != np.inf and frame.family.layout(d, int(k), self.source.n_targets).groups:
-            rows = np.concatenate(self.splits[0][::-1])  # those held out first
+        task, engine, source = self.task, self.engine, self.source
+        if self._cells(frame):
             out = np.arange(len(self.apart)) if len(self.apart) else None
-            return model.heldout_error(frame, self.source.some(rows), self.task, self.engine, out)
-        return float(np.mean([self._error(frame, *split) for split in self.splits]))
+            return model.heldout_error(frame, source, task, engine, out)
+        found = model.fit(frame, source, task, model.nothing(source), engine).found
+        known = found.validation.error
+        return np.inf if known is None else known
 
-    def _error(self, frame: Frame, rows: NDArray[np.intp], out: NDArray[np.intp]) -> float:
-        task, engine, held = self.task, self.engine, self.source.some(out)
-        none = np.zeros(held.n_targets)
-        found = width.fit(frame, self.source.some(rows), task, none, engine)
-        away = predictions.scores(found, held, engine) - held.targets()
-        return float(held.each @ (away**2).sum(axis=1)) / float(held.each.sum())
+    def more(self) -> bool:
+        """Whether there will be more functions than were tried; from now on more are tried."""
+        k, n = self.wanted, self.all_rows.n_rows
+        most = MORE_FUNCTIONS if k is None else min(k, MORE_FUNCTIONS)
+        if self.k >= FUNCTIONS and most > self.k and n > most:
+            self.k = most
+            self.source = self.all_rows.some(self.order[:MORE_ROWS])
+            return True
+        return False

@@ -31,16 +31,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
+from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
+
+from ..solvers.left_out import walk
 
 Array = NDArray[np.float64]
 
-STEPS = 60
+STEPS = 50
 # Rows of a step, and how many such batches are averaged.
-BATCH, BATCHES = 750, 2
+BATCH, BATCHES = 400, 2
+# Where all rows are in every step: it ends with one that gains less than this, and
+# logarithms of scales stay within this distance of equal ones.
+GAIN, FARTHEST = 1e-4, 6.0
 # The largest change of a logarithm in one step: at first, and where a matrix is turned as well.
 RATE, TURNING_RATE, TURN_RATE = 0.2, 0.1, 0.03
-LEAST_RIDGE = 1e-4
+LEAST_RIDGE, MOST_RIDGE = 1e-4, 1e4
 # Neighbourhoods: from so many rows on, how large, scored by how many, and how many a step.
 MANY_ROWS = 100_000
 NEIGHBOURS, INNERMOST, CENTRES = 600, 100, 6
@@ -174,8 +180,9 @@ class Learner:
     rows : ndarray of shape (n_rows, n_features)
         Standardised.
     targets : ndarray of shape (n_rows, n_targets)
-    chances : ndarray of shape (n_rows,) or None
-        How likely a row is to be drawn, where not all are alike.
+    weights : ndarray of shape (n_rows,) or None
+        How many rows a row stands for, where not all are alike: in proportion to it a row is drawn,
+        where not all are looked at.
     pool : callable
         A map over threads.
     """
@@ -183,20 +190,37 @@ class Learner:
     kernel: Kernel
     rows: NDArray[np.float32]
     targets: Array
-    chances: Array | None
+    weights: Array | None
     generator: np.random.Generator
     pool: Pool
     progress: Callable[[int], None]
 
-    def descend(self, at: Scales, steps: int = STEPS) -> Scales:
+    def descend(self, at: Scales, steps: int = STEPS, rate: float = RATE) -> Scales:
         """Diagonal scales."""
-        pace, point = Adam(steps, RATE), _logs(at)
+        if self._every:
+            return self._quasi_newton(at, steps // 3)
+        pace, point = Adam(steps, rate), _logs(at)
         for _ in range(steps):
             here = _scales(point)
             slope = self._mean(lambda rows, here=here: self._score(here, *rows)[0], self._batches())
             point = _bounded(point - pace.change(slope))
             self.progress(1)
         return _scales(point)
+
+    def _quasi_newton(self, at: Scales, steps: int) -> Scales:
+        """Diagonal scales where every step sees all rows, so that slopes are exact."""
+
+        def value(point: Array) -> tuple[float, Array]:
+            slopes, _, error = self._score(_scales(point), *self._batches()[0])
+            return error, slopes
+
+        begin = _bounded(_logs(at))
+        limits = [(x - FARTHEST, x + FARTHEST) for x in begin[:-1]]
+        limits.append((np.log(LEAST_RIDGE), np.log(MOST_RIDGE)))
+        options = {"maxiter": steps, "ftol": GAIN}
+        found = minimize(value, begin, jac=True, method="L-BFGS-B", bounds=limits, options=options)
+        self.progress(3 * steps)
+        return _scales(found.x)
 
     def turn(self, at: Scales, steps: int = STEPS) -> Scales:
         """A full matrix, from diagonal scales."""
@@ -206,7 +230,7 @@ class Learner:
         for _ in range(steps):
             here = replace(_scales(point), turn=turn)
             slope = self._mean(
-                lambda rows, here=here: np.append(*self._score(here, *rows)), self._batches()
+                lambda rows, here=here: np.append(*self._score(here, *rows)[:2]), self._batches()
             )
             point = _bounded(point - pace.change(slope[: d + 1]))
             turn = turn - turning.change(slope[d + 1 :]).reshape(d, d)
@@ -222,7 +246,7 @@ class Learner:
             centres = self._draw(CENTRES)
 
             def slope(near: NDArray[np.intp], here: Scales = here) -> Array:
-                return self._score(here, self.rows[near], self.targets[near], inner)[0]
+                return self._score(here, self.rows[near], self.targets[near], None, inner)[0]
 
             nearest = self._nearest(here.scales, centres)
             point = _bounded(point - pace.change(self._mean(slope, nearest)))
@@ -275,40 +299,55 @@ class Learner:
     def _away(self) -> NDArray[np.float32]:
         return np.empty((max(CENTRES, JUDGES), len(self.rows)), np.float32)
 
-    def _batches(self) -> list[tuple[NDArray, Array]]:
-        n = len(self.rows)
-        if n <= BATCH and self.chances is None:
-            return [(self.rows, self.targets)]
-        size = BATCH if self.chances is None else min(BATCH, -(-n // 2))
-        chosen = [self._draw(size) for _ in range(BATCHES)]
-        return [(self.rows[rows], self.targets[rows]) for rows in chosen]
+    @property
+    def _every(self) -> bool:
+        """Whether all rows are looked at in every step."""
+        return len(self.rows) <= BATCH
+
+    def _batches(self) -> list[tuple[NDArray, Array, Array | None]]:
+        if self._every:
+            return [(self.rows, self.targets, self.weights)]
+        chosen = [self._draw(BATCH) for _ in range(BATCHES)]
+        return [(self.rows[rows], self.targets[rows], None) for rows in chosen]
 
     def _draw(self, count: int) -> NDArray[np.intp]:
-        return self.generator.choice(len(self.rows), count, replace=False, p=self.chances)
+        chances = None if self.weights is None else self.weights / self.weights.sum()
+        if chances is not None:  # there may be fewer rows of a positive weight that matters
+            count = min(count, -(-len(self.rows) // 2))
+        return self.generator.choice(len(self.rows), count, replace=False, p=chances)
 
     def _mean(self, slope: Callable, items) -> Array:
         return np.mean(self.pool(slope, list(items)), axis=0)
 
     def _score(
-        self, at: Scales, rows: NDArray, targets: Array, inner: NDArray | None = None
-    ) -> tuple[Array, Array]:
-        """Slopes of L in log s and log μ, and in the turn."""
+        self,
+        at: Scales,
+        rows: NDArray,
+        targets: Array,
+        weights: Array | None = None,
+        inner: NDArray | None = None,
+    ) -> tuple[Array, Array, float]:
+        """Slopes of L in log s and log μ, and in the turn, and L itself."""
         scaled = rows * at.scales.astype(rows.dtype)
         T = scaled if at.turn is None else scaled @ at.turn.astype(rows.dtype)
         K, known = self.kernel.matrix(T)
-        K.flat[:: len(K) + 1] += at.ridge
-        G = _slope_of_matrix(K, targets - targets.mean(axis=0), inner)
-        ridge = float(np.trace(G)) * at.ridge
+        each = np.full(len(K), at.ridge) if weights is None else at.ridge / weights
+        K.flat[:: len(K) + 1] += each
+        away = targets - np.average(targets, axis=0, weights=weights)
+        G, error = _slope_of_matrix(K, away, weights, inner)
+        ridge = float(np.diagonal(G) @ each)
         if at.turn is None:
-            return np.append(self.kernel.slopes(T, known, G), ridge), np.empty(0)
+            return np.append(self.kernel.slopes(T, known, G), ridge), np.empty(0), error
         pulled = self.kernel.pull(T, known, G).astype(np.float64)
         scaled = scaled.astype(np.float64)
         slopes = ((pulled @ at.turn.T) * scaled).sum(axis=0)
-        return np.append(slopes, ridge), (scaled.T @ pulled).ravel()
+        return np.append(slopes, ridge), (scaled.T @ pulled).ravel(), error
 
 
-def _slope_of_matrix(C: Array, Y: Array, inner: NDArray | None) -> Array:
-    """∂L/∂C for C = K + μI; L is the mean over ``inner`` rows only where these are given."""
+def _slope_of_matrix(
+    C: Array, Y: Array, weights: Array | None, inner: NDArray | None
+) -> tuple[Array, float]:
+    """∂L/∂C for C = K + μI, and L, over ``inner`` rows only where these are given."""
     near = np.arange(len(C)) if inner is None else np.flatnonzero(inner)
     if inner is None:
         P = _inverse(C)
@@ -317,13 +356,14 @@ def _slope_of_matrix(C: Array, Y: Array, inner: NDArray | None) -> Array:
         solved = _solved(C, np.hstack([np.eye(len(C))[:, near], Y]))
         P, a = solved[:, : len(near)], solved[:, len(near) :]
         own = P[near, np.arange(len(near))]
-    U = a[near] / own[:, None] ** 2
-    v = (a[near] ** 2).sum(axis=1) / own**3
+    share = np.ones(len(own)) if weights is None else weights / weights.mean()
+    U = (share / own**2)[:, None] * a[near]
+    v = share * (a[near] ** 2).sum(axis=1) / own**3
     half = (P * np.sqrt(v)).astype(np.float32)
     G = (half @ half.T).astype(np.float64)
     cross = (P @ U) @ a.T
     G -= (cross + cross.T) / 2
-    return G * (2 / len(own))
+    return G * (2 / len(own)), float((v * own).mean())
 
 
 def _factor(C: Array) -> Array:
@@ -331,7 +371,7 @@ def _factor(C: Array) -> Array:
     for more in (0.0, 1e-3, 1e-1, 10.0):
         system = C.copy()
         system.flat[:: len(C) + 1] += more
-        factor, failed = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
+        factor, failed = lapack.dpotrf(system.T, lower=1, overwrite_a=1, clean=1)
         if not failed:
             break
     return factor
@@ -380,3 +420,56 @@ def _scales(point: Array) -> Scales:
 
 def _bounded(point: Array) -> Array:
     return np.append(point[:-1], max(point[-1], np.log(LEAST_RIDGE)))
+
+
+# Common factors beside the one that was found: scales are compared at the best of them.
+FACTORS = range(-2, 3, 2)
+
+
+def left_out(
+    kernel: Kernel,
+    rows: NDArray,
+    targets: Array,
+    weights: Array | None,
+    at: Scales,
+    factors: range = FACTORS,
+) -> tuple[Array, Scales]:
+    """Squared errors of rows that are left out, the mean of targets, at the best width and ridge.
+
+    Widths 2^(j/2), j in ``factors``, walking from near 1 at the ridge that came with the scales;
+    then ridges in steps of 10^(1/2) at the best width.
+    """
+    Y = targets - np.average(targets, axis=0, weights=weights)
+    each = np.ones(len(rows)) if weights is None else weights
+    known: dict[tuple[int, int], Array] = {}
+    matrices: dict[int, Array] = {}
+
+    def error(width: int, ridge: int = 0) -> float:
+        if (width, ridge) not in known:
+            if width not in matrices:
+                scaled = rows * (2.0 ** (width / 2) * at.scales).astype(rows.dtype)
+                T = scaled if at.turn is None else scaled @ at.turn.astype(rows.dtype)
+                matrices.clear()
+                matrices[width] = kernel.matrix(T)[0]
+            added = at.ridge * 10.0 ** (ridge / 2) / each
+            known[width, ridge] = _left_out_squares(matrices[width], added, Y)
+        return float(each @ known[width, ridge])
+
+    low, high, step = factors[0] // factors.step, factors[-1] // factors.step, factors.step
+    width = step * walk(lambda j: error(step * j), 0, low, high)
+    ridge = walk(lambda j: error(width, j), 0, -8, 8)
+    error(width, ridge)
+    there = replace(at.times(2.0 ** (width / 2)), ridge=at.ridge * 10.0 ** (ridge / 2))
+    return known[width, ridge], there
+
+
+def _left_out_squares(K: Array, added: Array, Y: Array) -> Array:
+    """((Py)_i/P_ii)² for P = (K + diag(added))⁻¹, the mean of targets."""
+    C = K.copy()
+    C.flat[:: len(C) + 1] += added
+    factor = _factor(C)
+    a = lapack.dpotrs(factor, Y, lower=1)[0]
+    # P_ii is the squared length of column i of the factor's inverse, which is lower triangular.
+    inverse, _ = lapack.dtrtri(factor, lower=1)
+    own = np.einsum("ij,ij->j", inverse, inverse)
+    return ((a / own[:, None]) ** 2).mean(axis=1)

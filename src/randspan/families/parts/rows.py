@@ -8,30 +8,59 @@ was, nor where it lives: an engine may bring rows of its own (`Rows` are the CPU
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 # What rows are made of.
-STORED = ("values", "centre", "scale", "rotation", "dtype")
+STORED = ("values", "centre", "scale", "rotation", "dtype", "bend")
+
+
+@dataclass(frozen=True, eq=False)
+class Bend:
+    """z/√(1 + (z/knee)²) of z = (x - centre)·scale: straight in the middle, flat far outside."""
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    knee: float = 3.0
+
+    def __call__(self, values) -> tuple[Any, NDArray[np.float64] | None]:
+        """Bent values, and the centre that is still to be taken off them.
+
+        Zeros of sparse rows stay zero, and what they should be goes into that centre.
+        """
+        if not sparse.issparse(values):
+            return self._bent((values - self.centre) * self.scale), None
+        zero = self._bent(-self.centre * self.scale)
+        columns = values.indices
+        at = (values.data - self.centre[columns]) * self.scale[columns]
+        data = self._bent(at) - zero[columns]
+        return sparse.csr_array((data, columns, values.indptr), values.shape), -zero
+
+    def _bent(self, z: NDArray) -> NDArray:
+        # As a product of two numbers near 1, so that squares of huge numbers are never formed.
+        return z / np.hypot(1.0, z / self.knee)
 
 
 class Rows:
     """Rows x̃ = R'((x - centre)·scale) of a matrix x, evaluated in ``dtype``.
 
-    ``centre`` and ``scale`` are float64 vectors, one entry a column, or None for 0 and 1.
+    ``centre`` and ``scale`` are float64 vectors, one entry a column, or None for 0 and 1. ``bend``
+    is what x has gone through before that, if anything.
     ``rotation`` is R, a square float64 matrix, or None; it is for functions that see x̃ through
     products and distances alone.
     """
 
-    def __init__(self, values, centre=None, scale=None, dtype=None, rotation=None):
+    def __init__(self, values, centre=None, scale=None, dtype=None, rotation=None, bend=None):
         self.values = values
         self.centre = centre
         self.scale = scale
         self.rotation = rotation
+        self.bend = bend
         self.dtype = np.dtype(values.dtype if dtype is None else dtype)
 
     @property
@@ -42,15 +71,21 @@ class Rows:
         return self.values.shape[0]
 
     def __getitem__(self, index) -> Self:
-        return self.like(self.values[index])
+        return self._with(self.values[index], self.centre, self.dtype)
 
     def like(self, values) -> Self:
-        """Other rows, standardised and turned as these are."""
-        return type(self)(values, self.centre, self.scale, self.dtype, self.rotation)
+        """Other rows, raw ones, standardised and turned as these are."""
+        centre = self.centre
+        if self.bend is not None:
+            values, centre = self.bend(values)
+        return self._with(values, centre, self.dtype)
 
     def cast(self, dtype) -> Self:
         """The same rows, evaluated in another precision."""
-        return type(self)(self.values, self.centre, self.scale, dtype, self.rotation)
+        return self._with(self.values, self.centre, dtype)
+
+    def _with(self, values, centre, dtype) -> Self:
+        return type(self)(values, centre, self.scale, dtype, self.rotation, self.bend)
 
     def __getstate__(self) -> dict:
         # Standardised copies can be made again.

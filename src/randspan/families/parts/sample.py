@@ -114,21 +114,44 @@ class Reservoir:
         return self._lower == self._upper
 
     @property
+    def lower(self) -> NDArray[np.float64]:
+        """The smallest value of every column."""
+        if self._lower is None:
+            raise ValueError(NO_ROWS)
+        return self._lower
+
+    @property
     def count(self) -> float:
         """How many rows there are: the sum of weights, but one for every row at least."""
         return max(round(self._weight, 6), float(self._present))
 
-    def sample(self, centre, scale, rotation=None) -> Sample:
-        """The sample, as rows standardised with ``centre`` and ``scale``, and turned."""
+    def quantiles(self, shares: list[float]) -> NDArray[np.float64]:
+        """Quantiles of every column, a line for each share."""
+        self._compact()
+        weights = self._weights if self._complete else np.ones(len(self._weights))
+        values, at_once = self._kept[0], 64
+        parts = []
+        for m in range(0, values.shape[1], at_once):
+            some = values[:, m : m + at_once]
+            some = some.toarray() if sparse.issparse(some) else some
+            some = some.astype(np.float64)
+            found = np.quantile(some, shares, axis=0, weights=weights, method="inverted_cdf")
+            parts.append(found)
+        return np.hstack(parts)
+
+    def sample(self, centre, scale, rotation=None, bend=None) -> Sample:
+        """The sample, as rows standardised with ``centre`` and ``scale``, bent and turned."""
         self._compact()
         if self._lower is None or self._upper is None:
             raise ValueError(NO_ROWS)
-        lower, upper = self._lower, self._upper
-        if centre is not None:
+        lower, upper, values = self._lower, self._upper, self._kept[0]
+        if bend is not None:
+            (lower, _), (upper, _), (values, centre) = (bend(v) for v in (lower, upper, values))
+        elif centre is not None:
             lower, upper = lower - centre, upper - centre
         if scale is not None:
             lower, upper = lower * scale, upper * scale
-        rows = Rows(self._kept[0], centre, scale, np.float64, rotation)
+        rows = Rows(values, centre, scale, np.float64, rotation, bend)
         return Sample(rows, self._weights, lower, upper, self._complete, self.count)
 
     def _compact(self) -> None:

@@ -61,7 +61,9 @@ class Gaussian(Law):
         return special.ndtri(uniforms)
 
     def kernel(self, X, Y):
-        return np.exp(-euclidean_distances(X, Y, squared=True) / 2)
+        found = euclidean_distances(X, Y, squared=True)
+        found /= -2
+        return np.exp(found, out=found)
 
 
 class Matern(Law):
@@ -79,9 +81,16 @@ class Matern(Law):
         return np.sqrt(half / special.gammaincinv(half, uniforms))
 
     def kernel(self, X, Y):
-        r = np.sqrt(self.degrees) * cdist(X, Y)
-        polynomial = {1: 1.0, 3: 1 + r, 5: 1 + r + r**2 / 3}[self.degrees]
-        return polynomial * np.exp(-r)
+        r = cdist(X, Y)
+        r *= np.sqrt(self.degrees)
+        found = np.negative(r)
+        np.exp(found, out=found)
+        if self.degrees == 3:
+            r += 1
+            found *= r
+        elif self.degrees == 5:
+            found *= 1 + r + r**2 / 3
+        return found
 
 
 class Laplacian(Law):
@@ -95,7 +104,9 @@ class Laplacian(Law):
         return np.tan(np.pi * (uniforms - 0.5))
 
     def kernel(self, X, Y):
-        return np.exp(-cdist(X, Y, "cityblock"))
+        found = cdist(X, Y, "cityblock")
+        np.negative(found, out=found)
+        return np.exp(found, out=found)
 
 
 class Cauchy(Laplacian):
