@@ -140,7 +140,7 @@ def on_split(which: str, rows: int, number: int, with_peers: bool = True) -> dic
 
 def described(model: Any) -> dict[str, Any]:
     return {
-        "n_components": float(model.n_components_),
+        "n_components": str(model.n_components_),
         "alpha": float(model.alpha_),
         "solver": model.solution_.solver,
     }
@@ -269,7 +269,7 @@ def text_of_sets(result: dict[str, Any]) -> str:
                     f"{numbers['error'] / mine:.3f}",
                     f"{numbers['seconds']:.2f}",
                     f"{numbers['peak_mb']:.0f}",
-                    f"k={chosen[0]:g}, {chosen[2]}" if entry == OURS else "",
+                    f"k={chosen[0]}, {chosen[2]}" if entry == OURS else "",
                 )
             )
         if one["before"]:

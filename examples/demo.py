@@ -24,6 +24,7 @@ import matplotlib.pyplot as plt
 
 # Sheets live on the range of the training data, and say when they are asked beyond it.
 warnings.filterwarnings("ignore", message=".* rows have values outside of the range")
+warnings.filterwarnings("ignore", message=".* that had one value only in the training data")
 
 FAMILIES = {
     "Fourier": rs.Fourier(),

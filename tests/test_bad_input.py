@@ -22,7 +22,10 @@ y = X[:, 0] + 0.1
         ({"alpha": -1}, "alpha must be at least 0"),
         ({"alpha": np.nan}, "alpha must be a finite number"),
         ({"alpha": np.inf}, "alpha must be a finite number"),
-        ({"alpha": "best"}, "alpha must be one of 'auto', 'gcv', 'heldout', 'out_of_bag' or"),
+        (
+            {"alpha": "best"},
+            "alpha must be one of 'auto', 'leave_one_out', 'gcv', 'heldout', 'out_of_bag' or",
+        ),
         ({"alpha": None}, "alpha must be a finite number"),
         ({"family": "forier"}, "family must be one of 'fourier'"),
         ({"family": 3}, "family must be one of"),
@@ -39,7 +42,7 @@ y = X[:, 0] + 0.1
         ({"scales": [1.0, 2.0]}, "scales must be None or one finite number >= 0 for each of the 3"),
         ({"scales": [1.0, -2.0, 1.0]}, "scales must be"),
         ({"scales": [1.0, np.inf, 1.0]}, "scales must be"),
-        ({"scales": "lern"}, "scales must be one of 'learn', 'rotate', None or one number"),
+        ({"scales": "lern"}, "scales must be one of 'auto', 'learn', 'rotate', None or one number"),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

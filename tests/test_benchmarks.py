@@ -244,7 +244,7 @@ CHECKS = {
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:.* that had one value only")
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_quick_form_leaves_finite_numbers(name, tmp_path, monkeypatch):
     # By name: slow ones would not run otherwise.

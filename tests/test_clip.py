@@ -1,5 +1,7 @@
 """Truncation of predictions."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,14 @@ import randspan as rs
 def test_clip_keeps_predictions_within_what_was_seen(rng):
     X = rng.uniform(size=(60, 1))
     Y = np.column_stack([np.sin(9 * X[:, 0]), 5 * X[:, 0] - 9]) + 0.3 * rng.normal(size=(60, 2))
-    plain = rs.SpanRegressor(rs.Fourier(), 55, alpha=0, random_state=0).fit(X, Y)
+    plain = rs.SpanRegressor(rs.Fourier(), 55, alpha=0, clip=None, random_state=0).fit(X, Y)
     grid = np.linspace(0, 1, 500)[:, None]
     free = plain.predict(grid)
-    largest = np.abs(Y).max(axis=0)
-    assert (np.abs(free).max(axis=0) > largest).all()  # there is something to clip
+    reach = 0.1 * np.ptp(Y, axis=0)
+    lower, upper = Y.min(axis=0) - reach, Y.max(axis=0) + reach
+    assert ((free < lower) | (free > upper)).any(axis=0).all()  # there is something to clip
     clipped = rs.SpanRegressor(rs.Fourier(), 55, alpha=0, clip="auto", random_state=0).fit(X, Y)
-    np.testing.assert_allclose(clipped.predict(grid), np.clip(free, -largest, largest), atol=1e-9)
+    np.testing.assert_allclose(clipped.predict(grid), np.clip(free, lower, upper), atol=1e-9)
     clipped.set_params(clip=0.7)
     np.testing.assert_allclose(clipped.predict(grid), np.clip(free, -0.7, 0.7), atol=1e-9)
     left = plain.leave_one_out(X, Y)
@@ -29,13 +32,13 @@ def test_clip_follows_streams_merges_and_weights(rng):
     y = np.linspace(-3, 1, 90)
     weights = np.where(np.arange(90) < 10, 0.0, 1.0)
     model = rs.SpanRegressor(n_components=20, clip="auto", random_state=0).fit(X, y, weights)
-    assert np.abs(model.predict(X)).max() <= np.abs(y[10:]).max() + 1e-12
-    assert model._model.largest == np.abs(y[10:]).max()
+    assert model.predict(X).min() >= y[10] - 0.1 * (1 - y[10]) - 1e-12
+    assert model._model.extent.ravel().tolist() == [y[10], 1]
     a, b = (rs.SpanRegressor(n_components=20, clip="auto", frame=model.frame_) for _ in range(2))
     a.partial_fit(X[60:], y[60:])
-    assert a._model.largest == 1
+    assert a._model.extent.ravel().tolist() == [y[60], 1]
     a.merge(b.partial_fit(X[:10], y[:10]))
-    assert a._model.largest == 3
+    assert a._model.extent.ravel().tolist() == [-3, 1]
 
 
 def test_clip_of_a_classifier_leaves_its_decisions_alone(rng):
@@ -54,3 +57,16 @@ def test_a_clip_that_is_none_is_refused(clip, rng):
     X = rng.uniform(size=(20, 1))
     with pytest.raises(ValueError, match="clip"):
         rs.SpanRegressor(n_components=5, clip=clip).fit(X, X[:, 0])
+
+
+def test_functions_without_a_bound_extrapolate_unless_asked_not_to(rng):
+    X = rng.uniform(size=(60, 1))
+    y = 3 * X[:, 0]
+    line = rs.SpanRegressor(rs.Projections(), 2, random_state=0).fit(X, y)
+    assert line.predict([[3.0]])[0] == pytest.approx(9, abs=0.1)
+    assert pickle.loads(pickle.dumps(line)).predict([[3.0]]) == line.predict([[3.0]])
+    line.set_params(clip="auto")
+    assert line.predict([[3.0]])[0] == pytest.approx(y.max() + 0.1 * np.ptp(y))
+    assert pickle.loads(pickle.dumps(line)).predict([[3.0]]) == line.predict([[3.0]])
+    wave = rs.SpanRegressor(rs.Fourier(), 20, random_state=0).fit(X, y)
+    assert wave.predict(np.linspace(-9, 9, 200)[:, None]).max() <= y.max() + 0.1 * np.ptp(y) + 1e-9

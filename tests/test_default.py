@@ -344,7 +344,7 @@ def test_hubers_delta_is_read_from_residuals(rng):
     given = R(n_components=60, loss=rs.losses.Huber(delta=50.0), random_state=0).fit(X, y)
     assert given._model.task.loss.delta == 50.0
     with pytest.raises(ValueError, match="found by a fit"):
-        rs.losses.Huber().value(np.ones(2), np.zeros(2))
+        rs.losses.Huber(delta=None).value(np.ones(2), np.zeros(2))
 
 
 def test_no_warnings_of_numpy_on_a_plain_table(table):

@@ -42,21 +42,22 @@ def assert_same(one, other, X):
 @pytest.mark.parametrize("alpha", ["auto", 0.1])
 def test_streams_forget_and_merge_as_one_fit(name, kind, alpha):
     X, y, w = data(kind=kind)
-    whole = rs.SpanRegressor(FAMILIES[name], np.inf, alpha=alpha, random_state=0).fit(X, y, w)
-    streamed = rs.SpanRegressor(frame=whole.frame_, alpha=alpha)
+    whole = rs.SpanRegressor(FAMILIES[name], np.inf, alpha=alpha, clip=None, random_state=0)
+    whole.fit(X, y, w)
+    streamed = rs.SpanRegressor(frame=whole.frame_, alpha=alpha, clip=None)
     for rows in np.split(np.random.default_rng(1).permutation(150), [1, 30, 31, 100]):
         streamed.partial_fit(X[rows], y[rows], w[rows])
     assert streamed.solution_.solver == "kernel"
     assert_same(streamed, whole, X)
     streamed.forget(X[20:60], y[20:60], w[20:60])
     kept = np.r_[0:20, 60:150]
-    rest = rs.SpanRegressor(frame=whole.frame_, alpha=alpha).fit(X[kept], y[kept], w[kept])
+    rest = clone(streamed).fit(X[kept], y[kept], w[kept])
     assert_same(streamed, rest, X)
     if alpha != "auto":  # next to no ridge leaves 1 - h with few digits
         left = streamed.leave_one_out(X[kept], y[kept], w[kept])
         expected = rest.leave_one_out(X[kept], y[kept], w[kept])
         np.testing.assert_allclose(left, expected, atol=1e-9)
-    gone = rs.SpanRegressor(frame=whole.frame_, alpha=alpha).fit(X[20:60], y[20:60], w[20:60])
+    gone = clone(streamed).fit(X[20:60], y[20:60], w[20:60])
     assert_same(streamed.merge(gone), whole, X)
 
 

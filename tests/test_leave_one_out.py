@@ -35,7 +35,7 @@ def test_leave_one_out_equals_refitting(weighted, intercept, k):
     X, y, w = data(80)
     w = w / w.mean() if weighted else None
     model = rs.SpanRegressor(
-        n_components=k, fit_intercept=intercept, dtype="float64", random_state=0
+        n_components=k, fit_intercept=intercept, clip=None, dtype="float64", random_state=0
     ).fit(X, y, w)
     values = model.leave_one_out(X, y, w)
     np.testing.assert_allclose(values, refitted(model, X, y, w), atol=1e-8, rtol=0)

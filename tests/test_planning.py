@@ -317,7 +317,6 @@ def test_a_kernel_machine_too_large_for_memory_is_refused():
         ({"loss": "logistic", "solver": "multipliers"}, {}, "losses with a kink"),
         ({"solver": "box"}, {}, "needs a bound"),
         ({"solver": "sketched", "bound": 1.0}, {}, "knows no box"),
-        ({"solver": "cholesky"}, {}, "solves for one alpha"),
         ({"solver": "conjugate"}, {}, "indicators of cells"),
         ({"solver": "qr"}, {"groups": 5}, "cells are too many"),
         ({"solver": "lbfgs", "loss": "logistic"}, {"groups": 5}, "cells in a box"),

@@ -231,15 +231,15 @@ def test_the_transformer_learns_where_it_is_given_targets():
 
 def test_refusals():
     X, y, _ = data(200)
-    with pytest.raises(ValueError, match="scales must be one of 'learn', 'rotate'"):
+    with pytest.raises(ValueError, match="scales must be one of 'auto', 'learn', 'rotate'"):
         rs.SpanRegressor(scales="lern").fit(X, y)
     for family in (rs.Bins(), rs.Fourier("laplacian"), rs.Fourier(gamma=np.ones(12))):
         with pytest.raises(ValueError, match="same in all directions"):
             rs.SpanRegressor(family, 10, scales="rotate").fit(X, y)
     with pytest.raises(ValueError, match="scales mean nothing to it"):
         rs.SpanRegressor(rs.Stumps(), 10, scales="learn").fit(X, y)
-    plain = rs.SpanRegressor(n_components=10).fit(X, y)
-    with pytest.raises(AttributeError, match="need scales='learn'"):
+    plain = rs.SpanRegressor(n_components=10, scales=None).fit(X, y)
+    with pytest.raises(AttributeError, match="need scales='auto', 'learn'"):
         _ = plain.feature_importances_
 
 

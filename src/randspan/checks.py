@@ -52,13 +52,13 @@ def check_number(name: str, value, at_least: float = -np.inf) -> float:
 
 
 #: numbers beyond this have squares, and products with weights, that are no numbers any more
-LARGEST, HEAVIEST = 1e100, 1e50
+LARGEST, HEAVIEST = 1e75, 1e50
 
 
 def check_size(name: str, values, largest: float = LARGEST) -> None:
     """Refuse numbers whose squares would be infinite."""
     stored = values.data if sparse.issparse(values) else values
-    if not stored.size:
+    if not stored.size or stored.dtype.kind not in "fiu":
         return
     size = float(max(abs(float(stored.max())), abs(float(stored.min()))))
     if 0 < size < 1 / largest:

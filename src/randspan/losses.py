@@ -53,6 +53,11 @@ class Loss(ABC):
         """Whether a number of its own is to be found from residuals."""
         return False
 
+    @classmethod
+    def by_name(cls) -> Loss:
+        """The loss that its name stands for."""
+        return cls()
+
     def resolved(self, scale: float) -> Loss:
         """The loss for residuals of this standard deviation, where its own numbers are open."""
         return self
@@ -263,11 +268,11 @@ class Huber(Loss):
     Attributes
     ----------
     delta : float or None
-        δ, in units of y. None: 1.35 standard deviations of the residuals, as their median tells
-        them; a fit finds it.
+        δ, in units of y. None, which is what the name "huber" stands for: 1.35 standard deviations
+        of the residuals of a target, as their median tells them (1.35 for several targets).
     """
 
-    delta: float | None = None
+    delta: float | None = 1.35
 
     name = "huber"
     for_numbers = True
@@ -281,6 +286,10 @@ class Huber(Loss):
     @property
     def open(self):
         return self.delta is None
+
+    @classmethod
+    def by_name(cls):
+        return cls(delta=None)
 
     def resolved(self, scale):
         return Huber(1.35 * scale)
@@ -361,7 +370,7 @@ def named(loss: str | Loss, classes: bool) -> Loss:
     if not isinstance(loss, Loss):
         known = [name for name, kind in NAMED.items() if getattr(kind, fact)]
         check_choice("loss", loss, known, f" or a loss such as rs.losses.{example}")
-        return NAMED[loss]()
+        return NAMED[loss].by_name()
     if not getattr(loss, fact):
         kinds = ("numbers", "regressor") if classes else ("classes", "classifier")
         raise ValueError(f"The {loss.name} loss judges {kinds[0]}: use it with a {kinds[1]}.")

@@ -118,6 +118,11 @@ def exact_machine(family: Family, task: Task, n_rows: int, machine: Machine) -> 
     plain = task.plain and task.solver == "auto" and task.alpha not in ("heldout", "out_of_bag")
     if not plain or family.default_components(n_rows) is not None or not family.has_kernel:
         return False
+    return kernel_fits(n_rows, machine)
+
+
+def kernel_fits(n_rows: int, machine: Machine) -> bool:
+    """Whether an exact kernel machine that nobody asked for is small enough."""
     return 16 * n_rows**2 <= min(MOST_KERNEL_BYTES, machine.granted)
 
 

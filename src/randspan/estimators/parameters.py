@@ -56,8 +56,11 @@ class OfFamily(BaseEstimator):
         """What the frame is to be."""
         family = None if self.family is FOURIER else as_family(self.family)
         scales, state = self.scales, self.random_state
-        named = isinstance(self.family, str) and self.family == "fourier"
-        given = (family, self.frame, n_components, self.standardize, scales, state, named)
+        named, free = (
+            isinstance(value, str) and value == name
+            for value, name in ((self.family, "fourier"), (self.n_components, "auto"))
+        )
+        given = (family, self.frame, n_components, self.standardize, scales, state, named, free)
         return frames.Wanted(*given)
 
 

@@ -28,27 +28,36 @@ class SpanRegressor(RegressorMixin, SpanModel):
         ``rs.Units()``, ``rs.Bumps()``, ``rs.Projections()``, ``rs.KernelExpansions()``,
         ``rs.Networks()``, ``rs.Trees()``, ``rs.Hypotheses(sampler)``, ``rs.BrownianSheets()``,
         ``rs.ScrambledWavelets()``, ``rs.Dictionary(basis)``, a union with ``+``, or one of the
-        names that need no more, in small letters ("fourier", "browniansheets").
+        names that need no more, in small letters ("fourier", "browniansheets"). The name "fourier"
+        with ``n_components="auto"`` leaves the kernel open: Matérn 3/2, or Matérn 1/2 or the
+        Laplacian where scales are learned and rows left out do better with it.
     n_components : "auto", int or np.inf, default="auto"
-        How many functions. "auto" doubles from 128 until the cross-validated error falls by less
-        than one per cent, at most to 4,096; it is 100 for `Bins`, `Trees` and `Hypotheses`, and for
-        every part of a union with these, and ⌈√n⌉ for `BrownianSheets`, `ScrambledWavelets` and
-        `Dictionary` (n rows, each as many as its weight says). ``np.inf`` is the exact kernel
-        machine of the family's closed-form kernel. With other losses, "auto" asks the squared one.
+        How many functions. ``np.inf`` is the exact kernel machine of the family's closed-form
+        kernel. "auto" is that machine in `fit` up to about 7,900 rows (two n × n matrices in 1 GB;
+        squared loss, no box): the model then contains its training rows. Of more rows, of streams
+        and for other losses it doubles from 128 until the error of rows left out of a sample falls
+        by less than one per cent, at most to 4,096 and to 2·10¹² multiplications for n·k² sums. It
+        is 100 for `Bins`, `Trees` and `Hypotheses`, and for every part of a union with these, and
+        ⌈√n⌉ for `BrownianSheets`, `ScrambledWavelets` and `Dictionary` (n rows, each as many as its
+        weight says).
     loss : {"squared", "absolute", "huber", "pinball", "epsilon_insensitive"} or Loss, \
 default="squared"
-        A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``,
+        A name, or a loss with numbers of its own in units of y: ``rs.losses.Huber(delta=1.35)``
+        ("huber" of one target takes 1.35 standard deviations of residuals, as their median tells),
         ``rs.losses.Pinball(quantile=0.5)``, ``rs.losses.EpsilonInsensitive(epsilon=0.1)``.
-    alpha : "auto", "gcv", "heldout", "out_of_bag" or float, default="auto"
+    alpha : "auto", "leave_one_out", "gcv", "heldout", "out_of_bag" or float, default="auto"
         The ridge, in the scale of kernel ridge regression: it keeps its meaning when
         ``n_components`` changes. 0 is minimum-norm least squares (with float64 features). "auto"
         minimises an estimate of the error on new rows, one that can also be asked for by name, and
-        is refused with the reason where it is not to be had: "gcv", generalised cross-validation,
-        for the squared loss (it reads sample weights as counts of rows: scale others to a mean of
-        1); "heldout", folds of rows, for other losses, very many functions and `Bins` beyond 2,000
-        rows, at the cost of three to five fits a fold; "out_of_bag" for functions that learned from
-        targets (of predictors with a ridge towards their mean, alpha·k·s²·‖w - 1/k‖², s² the
-        squared error of one; a number is the plain objective above). For `BrownianSheets`,
+        is refused with the reason where it is not to be had: "leave_one_out", the exact error of
+        rows left out one by one (copies together; a row of weight ω is ω copies), for the squared
+        loss where rows are at hand, in streams as long as they are at most 10,000; "gcv",
+        generalised cross-validation, of streams beyond that (it reads sample weights as counts of
+        rows: scale others to a mean of 1); "heldout", folds of rows, for other losses, very many
+        functions and `Bins` beyond 2,000 rows, at the cost of three to five fits a fold;
+        "out_of_bag" for functions that learned from targets (of predictors with a ridge towards
+        their mean, alpha·k·s²·‖w - 1/k‖², s² the squared error of one; a number is the plain
+        objective above). For `BrownianSheets`,
         `ScrambledWavelets` and `Dictionary` (not unions) with the squared loss "auto" is 0, or the
         smallest alpha that is numerically reliable where sums are too ill-conditioned for that.
     bound : float or None, default=None
@@ -67,13 +76,16 @@ default="squared"
         Centre and scale the columns first, by mean and standard deviation; a column that never
         changes is ignored from then on. "robust" takes median and interquartile range z, and bends
         what is far outside, z/√(1 + (z/3)²), for inputs with heavy tails.
-    scales : None, "learn", "rotate" or array of shape (n_features,), default=None
+    scales : "auto", None, "learn", "rotate" or array of shape (n_features,), default="auto"
         What the (standardised) columns are multiplied by before the functions see them. "learn"
         finds it by descent on leave-one-out errors, and keeps equal scales where these are no worse
-        on rows held out (or rows are fewer than 20). "rotate" learns a full matrix, for families
-        that are the same in all directions (Fourier with a Gaussian or Matérn kernel and one gamma,
-        `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first block. Not for
-        `BrownianSheets` and `ScrambledWavelets`, which map every column to the unit interval.
+        (or rows are fewer than 20). "auto" does so with ``n_components="auto"``, for dense families
+        whose bandwidth is open (gamma="median"), where the error of rows that had no part in it
+        falls by more than its standard error; None keeps equal scales. "rotate" learns a full
+        matrix, for families that are the same in all directions (Fourier with a Gaussian or Matérn
+        kernel and one gamma, `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first
+        block. Not for `BrownianSheets` and `ScrambledWavelets`, which map every column to the unit
+        interval.
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw, scales and standardisation included.
@@ -112,7 +124,7 @@ default="squared"
         Mean squared error of out-of-bag predictions, cross-validated (`Trees`,
         `Hypotheses` with solver "out_of_bag").
     feature_importances_ : ndarray of shape (n_features,)
-        Shares of the columns in learned scales; they sum to 1.
+        Shares of the columns in learned scales; they sum to 1, and are equal where scales are.
     n_components_ : int or inf
     n_outside_ : int
         How many rows of fits lay outside of the range that functions on the unit cube were drawn
@@ -127,8 +139,8 @@ default="squared"
     validation_ : Validation
         The error on new rows (``kind``, ``error``, ``standard_error``) by the estimate that chose
         alpha, or that a fit knows anyway: "gcv", with a standard error of error·√(2/(Σω - df)),
-        "heldout" or "out_of_bag". ``kind`` is None, with a ``reason``, where it would cost another
-        fit.
+        "leave_one_out", "heldout" or "out_of_bag". ``kind`` is None, with a ``reason``, where it
+        would cost another fit.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

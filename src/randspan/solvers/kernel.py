@@ -28,6 +28,8 @@ from .validation import Validation
 
 # n × n matrices of float64 that are held at once: the kernel, and a factor.
 SQUARES = 2
+# Columns that are worked on together.
+LINES = 128
 # A search for alpha among all ridges, or in steps of 10^(1/2) from where it begins, and then of
 # 10^(1/4); of more rows some are asked, and the others only at the alpha that these name.
 FEW_ROWS, SOME_ROWS = 400, 1_000
@@ -76,7 +78,8 @@ class DualOfCells(KernelMachine):
 def cost(shape: Shape, task: Task) -> Cost:
     """n³/3 for a factor, and as much again for its inverse where alpha is to be found."""
     n = shape.n_rows
-    return Cost((1 + task.searches) * n**3 // 3, 8 * SQUARES * n**2 + 8 * n * shape.n_features)
+    lines = n * (shape.n_features + 4 * LINES + 4 * shape.n_targets)
+    return Cost((1 + task.searches) * n**3 // 3, 8 * (SQUARES * n**2 + lines))
 
 
 def _solved(given: Products, task: Task, terms: Terms) -> LeastSquares:
@@ -217,10 +220,10 @@ class _Factored:
         lower, ones = self.lower, self.ones
         inverse, _ = TRTRI[lower.dtype](lower, lower=1, overwrite_c=1)
         found = np.zeros(len(ones))
-        for start in range(0, len(ones), 512):
-            part = inverse[start:, start : start + 512].astype(np.float64)
-            part[:512] = np.tril(part[:512])
-            found[start : start + 512] = np.einsum("ij,ij->j", part, part)
+        for start in range(0, len(ones), LINES):
+            part = inverse[start:, start : start + LINES].astype(np.float64)
+            part[:LINES] = np.tril(part[:LINES])
+            found[start : start + LINES] = np.einsum("ij,ij->j", part, part)
         return found - ones**2 / ones.sum() if self.problem.intercept else found
 
     @property

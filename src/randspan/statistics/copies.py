@@ -67,8 +67,8 @@ def weights_gone(inputs: Keys, targets: Array, each: Array, X: Any = None) -> Ar
 class Kinds:
     """Rows that are equal in inputs and targets, put together.
 
-    ``first`` is one row of each kind, in the order in which kinds came, ``places`` the kind of every
-    row (-1 for rows of weight 0), ``weights`` what the rows of a kind weigh, ``keys`` their numbers.
+    ``first`` is one row of each kind, in the order in which they came, ``places`` the kind of every
+    row (-1 for rows of weight 0), ``weights`` what rows of a kind weigh, ``keys`` their numbers.
     """
 
     first: NDArray[np.intp]

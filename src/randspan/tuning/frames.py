@@ -39,7 +39,7 @@ class Wanted:
 
     ``family`` is None where it was left out, ``frame`` where rows are to be read; ``scales`` are
     None, "auto", "learn", "rotate" or one number for every column. ``named`` says that "fourier" is
-    all that is known of the family, so that its kernel is open.
+    all that is known of the family, ``free`` that the number of functions was left to us.
     """
 
     family: Family | None
@@ -49,6 +49,7 @@ class Wanted:
     scales: Any
     random_state: Any
     named: bool = False
+    free: bool = False
 
 
 def obtained(
@@ -90,7 +91,8 @@ def _read(
     choices = ("auto", "learn", "rotate")
     check_choice("scales", scales, choices, ", None or one number for every column")
     turning, cautious = scales == "rotate", scales == "auto"
-    if cautious and (not family.gamma_is_open or family.sparse or source.encoded is None):
+    wide = family.gamma_is_open and not family.sparse and source.encoded is not None
+    if cautious and not (wanted.free and wide):
         return reading.frame(family, k, standardize, more=streaming)
     refuse_scales_on_cube(family)
     if source.encoded is None:
@@ -113,7 +115,7 @@ def _read(
 
 def _laws(wanted: Wanted, targets: bool) -> list[Family]:
     """The families that may be drawn from; what "fourier" means is decided where targets are."""
-    if targets and wanted.named:
+    if targets and wanted.named and wanted.free and isinstance(wanted.scales, str):
         return [Fourier(kernel) for kernel in KERNELS]
     return [wanted.family or Fourier()]
 

@@ -19,7 +19,7 @@ from ..frame import Frame
 from ..judging import lots_of
 from ..losses import Squared
 from ..model import Array, Model
-from ..planning import exact_machine
+from ..planning import kernel_fits
 from ..solvers import Task
 from ..solvers.cholesky import smallest_trusted
 from ..solvers.method import OPERATOR
@@ -95,9 +95,7 @@ def start(frame: Frame, source: Source, task: Task, extent: Array, engine: Engin
 def within(found: Model, task: Task, engine: Engine) -> Model:
     """The model, as functions where it is a kernel machine of too many rows."""
     held, machine = found.statistics, engine.machine(task.memory_limit)
-    if not isinstance(held, KernelRows):
-        return found
-    if exact_machine(found.frame.family, task, held.rows, machine):
+    if not isinstance(held, KernelRows) or kernel_fits(held.rows, machine):
         return found
     return found.as_functions(_affordable(held.rows), task, engine)
 
@@ -149,7 +147,12 @@ def some_rows(source: Source, count: int, seed: int) -> Source:
 
 
 def _residual_scale(frame: Frame, source: Source, task: Task, engine: Engine) -> float:
-    """The standard deviation of residuals of few functions, as their median tells it."""
+    """The standard deviation of residuals of few functions, as their median tells it.
+
+    That of several targets, which may be of any size each, is 1.
+    """
+    if source.n_targets > 1:
+        return 1.0
     sample = some_rows(source, PILOT_ROWS, frame.seed).without_absent()
     k = frame.n_components
     if frame.trained is None:
