@@ -263,7 +263,7 @@ def text_of_sets(result: dict[str, Any]) -> str:
             rows.append(
                 (
                     one["name"],
-                    one["rows"],
+                    str(one["rows"]),
                     entry,
                     f"{numbers['error']:.4g}",
                     f"{numbers['error'] / mine:.3f}",
@@ -274,7 +274,7 @@ def text_of_sets(result: dict[str, Any]) -> str:
             )
         if one["before"]:
             error, ratio = one["before"], one["before"] / one["now"]
-            known = (one["name"], one["rows"], "before", f"{error:.4g}", f"{ratio:.3f}")
+            known = (one["name"], str(one["rows"]), "before", f"{error:.4g}", f"{ratio:.3f}")
             rows.append((*known, "", "", ""))
     head = ("set", "rows", "", "error", "beside ours", "fit s", "peak MB", "chosen")
     return report.table(head, rows)
@@ -425,7 +425,11 @@ def ranges(quick: bool, rows: int = 2_000, splits: int = 200) -> dict[str, Any]:
 
 def text_of_ranges(result: dict[str, Any]) -> str:
     rows = [
-        (name, one["predictions"], one["free"], one["clipped"], f"{one['worst']:.3f}")
+        (
+            name,
+            *(str(one[what]) for what in ("predictions", "free", "clipped")),
+            f"{one['worst']:.3f}",
+        )
         for name, one in result["families"].items()
     ]
     head = (

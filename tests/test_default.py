@@ -122,6 +122,14 @@ def test_weights_that_sum_to_one(table):
     assert booster.fit(X, y > 0).score(X, y > 0) > 0.8
 
 
+def test_a_frame_has_its_scales_already(table):
+    X, y, _ = table
+    frame = R(n_components=20, random_state=0).fit(X, y).frame_
+    for scales in (np.ones(3), "learn"):
+        with pytest.raises(ValueError, match="has its scales already"):
+            R(n_components=20, frame=frame, scales=scales).fit(X, y)
+
+
 def test_what_counts_as_a_copy():
     each, keys = np.ones(40), np.repeat(np.arange(10), 4).astype(np.uint64)
     numbers = np.repeat(np.linspace(0, 1, 10), 4)[:, None]

@@ -24,7 +24,7 @@ TOUCHES = 1e-8
 ROUNDING = 1e-12
 
 
-def in_turn(function: Callable[[NDArray, slice], Array]) -> Array:
+def _no_features(function: Callable[[NDArray, slice], Array]) -> Array:
     raise NotImplementedError("These rows have no features.")
 
 
@@ -49,11 +49,11 @@ class Judges:
     gone: Array
     shares: Array
     doubts: Array
-    map: Callable[[Callable[[NDArray, slice], Array]], Array] = in_turn
+    map: Callable[[Callable[[NDArray, slice], Array]], Array] = _no_features
 
     @classmethod
     def of(
-        cls, targets: Array, gone: Array, shares: Array, each: Array, map: Callable = in_turn
+        cls, targets: Array, gone: Array, shares: Array, each: Array, map: Callable = _no_features
     ) -> Self:
         """Rows of weight ``each``, counted as ``shares`` in proportion."""
         total = float(shares.sum())

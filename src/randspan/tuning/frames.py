@@ -131,7 +131,8 @@ def given(wanted: Wanted, source: Source) -> Frame | None:
         raise ValueError(
             f"The frame was read from {frame.n_features} columns, X has {source.n_features}."
         )
-    if wanted.scales not in (None, "auto"):
+    asked = wanted.scales is not None and not isinstance(wanted.scales, str)
+    if asked or wanted.scales in ("learn", "rotate"):
         raise ValueError(
             "A frame has its scales already: leave scales=None, or read another frame."
         )
