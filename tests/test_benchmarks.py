@@ -216,7 +216,8 @@ def check_default(result):
             ours, *peers = one["entries"].values()
             assert ours["seconds"] > 0
             assert len(peers) == 4
-        assert all(pair["gcv"] >= 1 for pair in result["alpha"]["pairs"])
+        # alphas between those of the grid may be a little better
+        assert all(pair["gcv"] > 0.9 for pair in result["alpha"]["pairs"])
         assert set(result["ranges"]["families"]) == {"Stumps"}
 
 
