@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..families.parts.randomness import raw_bits
 from ..features import Features
 from ..solvers.problem import Point
+from ..statistics.base import NOT_FINITE
 from .threads import ACCUMULATORS, Progress, blas_threads, n_threads, threads
 
 Array = NDArray[np.float64]
@@ -69,7 +70,10 @@ class Operator:
         self._cache: NDArray | None = None
         if cached:
             self._fill(progress)
-        total, squares = self._sums()
+        with np.errstate(all="ignore"):
+            total, squares = self._sums()
+        if not np.isfinite(squares):
+            raise ValueError(NOT_FINITE)
         weight = float(weights.sum())
         if centred:
             self.mean = total / weight
@@ -83,7 +87,8 @@ class Operator:
 
         def run(mine: list[slice]) -> None:
             for rows in mine:
-                cache[rows] = self.features.block(rows)
+                with np.errstate(over="ignore"):
+                    cache[rows] = self.features.block(rows)
                 if progress is not None:
                     progress(rows.stop - rows.start)
 
