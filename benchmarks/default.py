@@ -391,9 +391,7 @@ FAR = 3.0
 
 def ranges(quick: bool, rows: int = 2_000, splits: int = 200) -> dict[str, Any]:
     """Predictions beyond three times the range of y, and fits that are worse than the mean."""
-    names = tuple(
-        name for name in SETS if SETS[name] and name not in ("magic", "letter", "a9a", "Forest")
-    )
+    names = tuple(name for name in SETS if name not in ("magic", "letter", "a9a", "Forest"))
     families = dict(SPREAD)
     if quick:
         names, rows, splits, families = ("pol",), 150, 1, {"Stumps": SPREAD["Stumps"]}

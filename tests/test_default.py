@@ -328,6 +328,14 @@ def test_numbers_whose_squares_are_none_are_refused(scale, message, table):
         R(n_components=20).fit(a * X, b * y, sample_weight=np.full(200, float(c)))
 
 
+def test_a_tiny_row_can_be_predicted_but_not_learned_from(table):
+    X, y, _ = table
+    model = R(n_components=20, random_state=0).fit(X, y)
+    assert model.predict(np.full((1, 3), 1e-90)) == pytest.approx(model.predict(np.zeros((1, 3))))
+    with pytest.raises(ValueError, match="next to nothing"):
+        model.fit(1e-90 * X, y)
+
+
 def test_functions_that_are_not_finite_are_refused(table):
     X, y, _ = table
     family = rs.Units(lambda values: np.where(values > 0, np.nan, values))

@@ -55,13 +55,13 @@ def check_number(name: str, value, at_least: float = -np.inf) -> float:
 LARGEST, HEAVIEST = 1e75, 1e50
 
 
-def check_size(name: str, values, largest: float = LARGEST) -> None:
-    """Refuse numbers whose squares would be infinite."""
+def check_size(name: str, values, largest: float = LARGEST, learned: bool = True) -> None:
+    """Refuse numbers whose squares are infinite, or, if they are ``learned`` from, all vanish."""
     stored = values.data if sparse.issparse(values) else values
     if not stored.size or stored.dtype.kind not in "fiu":
         return
     size = float(max(abs(float(stored.max())), abs(float(stored.min()))))
-    if 0 < size < 1 / largest:
+    if learned and 0 < size < 1 / largest:
         raise ValueError(
             f"{name} is at most {size:.2g}, which is next to nothing: squares of it vanish. Divide "
             "by its mean size."

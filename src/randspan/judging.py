@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .engines import Engine
-from .families.parts.randomness import raw_bits
-from .families.parts.rows import mixed_in
 from .features import Features
 from .solvers import spectrum
 from .solvers.alpha import STEPS_PER_DECADE, by_gcv, lattice
 from .solvers.left_out import Judges
 from .sources import Source
 from .statistics import Moments
-from .statistics.copies import inputs_of, left_out_together, with_targets
+from .statistics.copies import inputs_of, left_out_together, lots, with_targets
 
 Array = NDArray[np.float64]
 
@@ -50,12 +48,12 @@ def _some(
 ) -> tuple[NDArray[np.intp], Array]:
     """Rows of the largest leverage and one of every stratum of the others, and what they weigh."""
     source, seed = features.source, features.frame.seed
-    each, lots = source.each, lots_of(source, seed)
+    each, drawn_by = source.each, lots_of(source, seed)
     present = np.flatnonzero(each > 0)
     leverages = gone * _leverages(features, intercept, engine)
-    order = present[np.lexsort((lots[present], -leverages[present]))]
+    order = present[np.lexsort((drawn_by[present], -leverages[present]))]
     strata = np.array_split(order[LEADING:], STRATA)
-    drawn = [stratum[np.argmin(lots[stratum])] for stratum in strata]
+    drawn = [stratum[np.argmin(drawn_by[stratum])] for stratum in strata]
     weights = [each[stratum].sum() for stratum in strata]
     rows = np.concatenate([order[:LEADING], drawn])
     shares = np.concatenate([each[order[:LEADING]], weights])
@@ -64,9 +62,8 @@ def _some(
 
 
 def lots_of(source: Source, seed: int) -> NDArray[np.uint64]:
-    """A random number for every row, which its place has no part in."""
-    keys = with_targets(inputs_of(source), source.targets())
-    return mixed_in(keys, raw_bits(seed, "lots", 1))
+    """A random number for every row, by its inputs and targets."""
+    return lots(with_targets(inputs_of(source), source.targets()), seed)
 
 
 def _leverages(features: Features, intercept: bool, engine: Engine) -> Array:

@@ -223,7 +223,7 @@ class SpanModel(Configured):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
         source = Source(canonical(X))
-        check_size("X", source.X)
+        check_size("X", source.X, learned=False)
         warn_moved(self._model.frame, source.X)
         warn_outside(self._model.frame.n_outside(source.X), source.n_rows)
         return source

@@ -32,7 +32,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
     ----------
     family : Family or str, default="fourier"
     n_components : int, default=100
-    standardize : bool, default=True
+    standardize : bool or "robust", default=True
     scales : None, "learn", "rotate" or array of shape (n_features,), default=None
     frame : Frame or None, default=None
     dtype : {"float32", "float64"}, default="float32"

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from ..families.parts.randomness import raw_bits
-from ..families.parts.rows import mixed_in
+from ..statistics.copies import lots
 from ..statistics.products import Products
 from .left_out import Judges, best, left_out_squares, walk
 from .method import PRODUCTS, Method
@@ -105,7 +104,7 @@ def _searched(problem: _Problem, rule: _Rule, keys: NDArray[np.uint64], terms: T
     """The alpha with the smallest error."""
     scale, count = terms.scale, len(problem.weights)
     if count > SOME_ROWS + FEW_ROWS:
-        some = np.sort(np.argsort(mixed_in(keys, raw_bits(terms.seed, "lots", 1)))[:SOME_ROWS])
+        some = np.sort(np.argsort(lots(keys, terms.seed))[:SOME_ROWS])
         problem, rule = problem.some(some), rule.some(some, count)
     trace = problem.trace
     known: dict[float, float] = {}

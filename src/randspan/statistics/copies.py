@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..families.parts.randomness import raw_bits
 from ..families.parts.rows import fingerprints, mixed_in
 from ..sources import Source
 
@@ -41,6 +42,11 @@ def inputs_of(source: Source) -> Keys:
     """A number for every row by its inputs."""
     starts = range(0, source.n_rows, STEP)
     return np.concatenate([fingerprints(source.X[s : s + STEP]) for s in starts])
+
+
+def lots(keys: Keys, seed: int) -> Keys:
+    """A random number for every row, which its place has no part in."""
+    return mixed_in(keys, raw_bits(seed, "lots", 1))
 
 
 def with_targets(inputs: Keys, targets: Array) -> Keys:
