@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
@@ -86,29 +87,23 @@ def ours(task: str, split: int) -> Any:
 
 def peers(split: Split, seed: int) -> dict[str, Callable[[], Any]]:
     """What else one would call without arguments."""
-    import lightgbm
-
     regression, (n, d) = split.task == "regression", split.X_train.shape
     sampler = RBFSampler(gamma=1 / d, n_components=1_000, random_state=seed)
     if regression:
-        boosting, light, ridge = (
-            HistGradientBoostingRegressor(random_state=seed),
-            lightgbm.LGBMRegressor(random_state=seed, verbose=-1),
-            RidgeCV(ALPHAS),
-        )
+        boosting, ridge = HistGradientBoostingRegressor(random_state=seed), RidgeCV(ALPHAS)
         support: Any = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
     else:
-        boosting, light, ridge = (
-            HistGradientBoostingClassifier(random_state=seed),
-            lightgbm.LGBMClassifier(random_state=seed, verbose=-1),
-            RidgeClassifierCV(ALPHAS),
-        )
-        support = SVC()
+        boosting = HistGradientBoostingClassifier(random_state=seed)
+        ridge, support = RidgeClassifierCV(ALPHAS), SVC()
     found = {
         BOOSTING: lambda: boosting,
-        "LightGBM": lambda: light,
         RANDOM: lambda: make_pipeline(StandardScaler(), sampler, ridge),
     }
+    if find_spec("lightgbm"):
+        import lightgbm
+
+        light = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
+        found["LightGBM"] = lambda: light(random_state=seed, verbose=-1)
     if n <= MOST_SVM:
         found["support vectors"] = lambda: make_pipeline(StandardScaler(), support)
     return found
@@ -154,7 +149,9 @@ def _warm_up(split: Split) -> None:
 def run(
     quick: bool, parts: tuple[str, ...] = ("sets", "alpha", "kernel", "ranges")
 ) -> dict[str, Any]:
-    return report.in_parts({name: PARTS[name] for name in parts}, quick)
+    result = report.in_parts({name: PARTS[name] for name in parts}, quick)
+    result["absent"] = {} if find_spec("lightgbm") else {"LightGBM": "not installed"}
+    return result
 
 
 def sets(quick: bool, names: tuple[str, ...] = (), sizes=SIZES, splits=SPLITS) -> dict[str, Any]:
@@ -451,7 +448,8 @@ TEXTS = {
 
 def text(result: dict[str, Any]) -> str:
     texts = {name: TEXTS[name] for name in TEXTS if name in result}
-    return "\n\n".join([*report.of_parts(result, texts), report.bars(result["bars"])])
+    absent = [f"{who}: SKIPPED, {why}" for who, why in result["absent"].items()]
+    return "\n\n".join([*report.of_parts(result, texts), *absent, report.bars(result["bars"])])
 
 
 def record_before(sets: list[str], sizes: list[int], splits: list[int], path: str) -> None:

@@ -215,7 +215,7 @@ def check_default(result):
         for one in result["sets"]["sets"]:
             ours, *peers = one["entries"].values()
             assert ours["seconds"] > 0
-            assert len(peers) == 4
+            assert len(peers) == 4 - len(result["absent"])
         # alphas between those of the grid may be a little better
         assert all(pair["gcv"] > 0.9 for pair in result["alpha"]["pairs"])
         assert set(result["ranges"]["families"]) == {"Stumps"}

@@ -202,7 +202,7 @@ class _Factored:
         """The solution; ``start`` is when work on it began."""
         held, mu, coef, k = self.moments, self.mu, self.coef, len(self.lower)
         # tr(A⁻¹) = ‖L⁻¹‖²: the degrees of freedom without an eigendecomposition.
-        inverse, _ = linalg.lapack.dtrtri(self.lower, lower=1)
+        inverse = linalg.lapack.dtrtri(self.lower, lower=1)[0] if k else self.lower
         degrees = k - mu * float(np.einsum("ij,ij->", inverse, inverse)) if mu else float(k)
         products = held.scatter @ coef
         explained = 2 * (coef * held.cross).sum(axis=0) - (coef * products).sum(axis=0)

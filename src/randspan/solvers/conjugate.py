@@ -27,6 +27,8 @@ MAX_STEPS = 60
 MAX_PRODUCTS = 3000
 # Steps of conjugate gradients that are looked back on to tell how far the objective still falls.
 LOOK_BACK = 6
+# Residuals may grow on the way, by the root of the condition number; beyond this it is rounding.
+DIVERGED = 1e8
 # Cells at a time, in operations on whole vectors.
 PIECE = 2**15
 
@@ -143,7 +145,8 @@ class _Step:
             value = value - falls[-1]
             near = accuracy > 0 and used >= LOOK_BACK
             near = near and bool((sum(falls[-LOOK_BACK:]) <= accuracy * np.abs(value)).all())
-            if near or norm <= goal * first or not (length > 0).any():
+            lost = not norm < DIVERGED * first
+            if near or norm <= goal * first or lost or not (length > 0).any():
                 break
             size = self._turn(direction, left, size)
         return step[:-1], step[-1], used, near
