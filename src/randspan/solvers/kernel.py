@@ -9,8 +9,10 @@ cross-validation come with the diagonal of P, the squared columns of L⁻¹ for 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +85,8 @@ def cost(shape: Shape, task: Task) -> Cost:
 
 def _solved(given: Products, task: Task, terms: Terms) -> LeastSquares:
     start = time.perf_counter()
-    problem = _Problem(given.matrix(terms.pool), given.targets, given.kinds.weights, task.intercept)
+    kernel, weights = given.matrix(terms.pool), given.kinds.weights
+    problem = _Problem(kernel, given.targets, weights, task.intercept, terms.pool)
     rows = np.flatnonzero(given.kinds.places >= 0)
     each, places = given.each[rows], given.kinds.places[rows]
     judges = Judges.of(given.targets[places], given.gone[rows], each, each)
@@ -143,6 +146,20 @@ class _Problem:
     targets: Array
     weights: Array
     intercept: bool
+    pool: Callable[[Callable, list], Any] | None = None
+
+    def copied(self, dtype: np.dtype) -> NDArray:
+        """The kernel in another precision; of many rows by several threads, for it is large."""
+        n = len(self.kernel)
+        if self.pool is None or n < SOME_ROWS:
+            return self.kernel.astype(dtype)
+        out = np.empty((n, n), dtype)
+
+        def copy(start: int) -> None:
+            out[start : start + LINES] = self.kernel[start : start + LINES]
+
+        self.pool(copy, list(range(0, n, LINES)))
+        return out
 
     @property
     def trace(self) -> float:
@@ -197,7 +214,7 @@ class _Factored:
         Y, n = problem.targets, len(problem.weights)
         centre = problem.weights @ Y / problem.weights.sum() if problem.intercept else 0.0
         right = np.column_stack([Y - centre, np.ones(n)])
-        system = problem.kernel.astype(dtype)
+        system = problem.copied(dtype)
         system.flat[:: n + 1] += added.astype(dtype)
         lower, failed = POTRF[dtype](system.T, lower=1, overwrite_a=1, clean=0)
         if failed:

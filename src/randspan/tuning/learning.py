@@ -47,7 +47,7 @@ MOST_ENTRIES = 10**8
 # A trial of the family: functions, grids, cells in all, rows; rows of an exact kernel.
 FUNCTIONS, GRIDS, CELLS, ROWS, KERNEL_ROWS = 512, 32, 2 * 10**7, 4_000, 800
 # A second trial, where there will be more functions.
-MORE_FUNCTIONS, MORE_ROWS = 2048, 8_000
+MORE_FUNCTIONS, MORE_ROWS = 1024, 8_000
 # Rows of cells that are held out; of fewer three folds are.
 HELD_OUT, FEW_ROWS = 5_000, 5_000
 # The fewest rows have nothing to learn from.

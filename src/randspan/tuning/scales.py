@@ -30,11 +30,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg.lapack import dpotrs
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
 from ..solvers.left_out import walk
+from . import lapack
 
 Array = NDArray[np.float64]
 
@@ -127,19 +128,28 @@ class Radial(Kernel):
         T = T.astype(np.float64)
         T -= T.mean(axis=0)  # squares of offsets would eat the digits of distances
         squares = (T * T).sum(axis=1)
-        q = squares[:, None] + squares - 2 * (T @ T.T)
+        # In place: room for a matrix costs more than most of what is computed.
+        q = T @ T.T
+        q *= -2
+        q += squares
+        q += squares[:, None]
         np.maximum(q, 0, out=q)
         np.fill_diagonal(q, 0)
         if np.isinf(self.degrees):
-            K = np.exp(-q / 2)
+            q *= -0.5
+            K = np.exp(q, out=q)
             return K, -K / 2
-        r = np.sqrt(self.degrees * q)
+        q *= self.degrees
+        r = np.sqrt(q, out=q)
         e = np.exp(-r)
         # ∂k/∂q, q the squared distance.
         if self.degrees == 1:
             return e, np.where(r > 1e-6, -e / (2 * np.maximum(r, 1e-6)), 0)
         if self.degrees == 3:
-            return (1 + r) * e, -1.5 * e
+            r += 1
+            r *= e
+            e *= -1.5
+            return r, e
         return (1 + r + r * r / 3) * e, -(5 / 6) * (1 + r) * e
 
     def pull(self, T, known, G):
@@ -366,26 +376,33 @@ def _slope_of_matrix(
     return G * (2 / len(own)), float((v * own).mean())
 
 
-def _factor(C: Array) -> Array:
-    """The lower Cholesky factor; more is added to the diagonal where rounding made C indefinite."""
-    for more in (0.0, 1e-3, 1e-1, 10.0):
-        system = C.copy()
-        system.flat[:: len(C) + 1] += more
-        factor, failed = lapack.dpotrf(system.T, lower=1, overwrite_a=1, clean=1)
-        if not failed:
+def _factored(C: Array) -> Array:
+    """L' in the upper triangle of C = LL', in its place.
+
+    More is added to the diagonal where rounding made C indefinite.
+    """
+    diagonal = np.diagonal(C).copy()
+    for more in (1e-3, 1e-1, 10.0, 0.0):
+        if not lapack.factor(C) or not more:
             break
-    return factor
+        below = np.tril(C, -1)  # as it was
+        np.add(below, below.T, out=C)
+        C.flat[:: len(C) + 1] = diagonal + more
+    return C
 
 
 def _solved(C: Array, right: Array) -> Array:
-    """C⁻¹·right."""
-    return lapack.dpotrs(_factor(C), right, lower=1)[0]
+    """C⁻¹·right; C is lost."""
+    return dpotrs(_factored(C).T, right, lower=1)[0]
 
 
 def _inverse(C: Array) -> Array:
-    """C⁻¹."""
-    inverse, _ = lapack.dpotri(_factor(C), lower=1, overwrite_c=1)
-    return np.tril(inverse) + np.tril(inverse, -1).T
+    """C⁻¹, in its place."""
+    lapack.inverse_from_factor(_factored(C))
+    above = np.triu(C, 1)
+    np.add(above, above.T, out=above)
+    above.flat[:: len(C) + 1] = np.diagonal(C)
+    return above
 
 
 @dataclass
@@ -467,9 +484,10 @@ def _left_out_squares(K: Array, added: Array, Y: Array) -> Array:
     """((Py)_i/P_ii)² for P = (K + diag(added))⁻¹, the mean of targets."""
     C = K.copy()
     C.flat[:: len(C) + 1] += added
-    factor = _factor(C)
-    a = lapack.dpotrs(factor, Y, lower=1)[0]
-    # P_ii is the squared length of column i of the factor's inverse, which is lower triangular.
-    inverse, _ = lapack.dtrtri(factor, lower=1)
-    own = np.einsum("ij,ij->j", inverse, inverse)
+    factor = _factored(C)
+    a = dpotrs(factor.T, Y, lower=1)[0]
+    # P_ii is the squared length of row i of L'⁻¹.
+    lapack.inverse_of_factor(factor)
+    inverse = np.triu(factor)
+    own = np.einsum("ij,ij->i", inverse, inverse)
     return ((a / own[:, None]) ** 2).mean(axis=1)
