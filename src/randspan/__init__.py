@@ -5,10 +5,11 @@
 
 Families of functions (`randspan.families`) are drawn by estimators (`SpanRegressor`,
 `SpanClassifier`, `SpanTransformer`), which follow scikit-learn's conventions. A `Frame` is what an
-estimator reads from data before it draws.
+estimator reads from data before it draws. `randspan.theory` has the bounds: how many functions are
+enough, and what is guaranteed of a fit.
 """
 
-from . import losses
+from . import losses, theory
 from .estimators import SpanClassifier, SpanRegressor, SpanTransformer
 from .families import (
     Bins,
@@ -54,4 +55,5 @@ __all__ = [
     "Units",
     "estimate_kernel",
     "losses",
+    "theory",
 ]

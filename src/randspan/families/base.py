@@ -24,6 +24,7 @@ from ..checks import check_n_components
 from .functions import Functions
 from .parts.layout import Layout
 from .parts.out_of_bag import Training
+from .parts.profile import Profile
 from .parts.randomness import seed_from
 from .parts.rows import Rows, as_rows
 from .parts.sample import Sample
@@ -60,6 +61,14 @@ class Family(BaseEstimator, ABC):
     def bounded(self) -> float:
         """sup |φ|, infinite where there is none."""
         return np.inf
+
+    def sup_square(self, n_features: int) -> float:
+        """sup_x k(x, x) of a resolved family, or a bound of it; infinite where there is none."""
+        return self.bounded**2
+
+    def profile(self, n_features: int) -> Profile:
+        """What φ is as a function of one projection; refuses where it is none."""
+        raise ValueError(f"Functions of {self!r} are not functions of one projection θ'x.")
 
     @property
     def rotation_invariant(self) -> bool:

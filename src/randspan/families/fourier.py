@@ -13,6 +13,7 @@ from .base import Family
 from .functions import Functions
 from .parts.bandwidth import Bandwidth, read_gamma
 from .parts.frequencies import SAMPLINGS, HadamardFrequencies
+from .parts.profile import Profile
 from .parts.randomness import sampled, uniforms
 from .parts.rows import Rows
 from .parts.spectra import LAWS
@@ -112,6 +113,20 @@ class Fourier(Family):
         if isinstance(frequencies, np.ndarray):
             frequencies = frequencies * stretch
         return FourierFunctions(self, n_features, n_components, frequencies, stretch, phases)
+
+    def profile(self, n_features):
+        if self.form == "paired":
+            raise ValueError(
+                "Paired cosines and sines have no phase, and cos(0) = 1 is not 0: the inequality "
+                "is for form='phase'."
+            )
+        if callable(self.kernel_name):
+            raise ValueError("Nothing is known of the frequencies of a sampler of yours.")
+        law = LAWS[self.kernel_name]
+        stretch = law.stretch(np.broadcast_to(self.resolved.gamma, n_features).astype(np.float64))
+        # A cosine is a sine with another phase, still uniform on [-π, π].
+        moment = law.second_moment * float(stretch @ stretch) + np.pi**2 / 3
+        return Profile(1.0, 0.0, moment, extended=True)
 
     def closed_form(self, X, Y):
         if callable(self.kernel_name):

@@ -129,6 +129,10 @@ class Functions(ABC):
         """The same functions; where these are kernels at training rows, at other rows."""
         return self
 
+    def rkhs_norm(self, weights: NDArray) -> float:
+        """‖f‖ of f = Σ w_i φ_i in the RKHS of the kernel (1/k) Σ φ_i(x) φ_i(y): √k‖w‖."""
+        return float(np.sqrt(self.n_components) * np.linalg.norm(weights))
+
     def squares(self, rows: Rows) -> NDArray[np.float64] | None:
         """k(x, x) of rows where columns are kernels k(x, x_i); None where columns are features."""
         return None

@@ -104,6 +104,10 @@ class BrownianSheets(Multiresolution):
     def kernel_of(self, x, y):
         return GRIDS[self.grid].kernel(x, y)
 
+    def sup_square(self, n_features):
+        # The variance of a motion grows from 0 to 1, and more hats make it larger.
+        return float(covariance(1.0, 1.0, self.order, self.constant) ** n_features)
+
     def closed_form(self, X, Y):
         if self.resolved.known["depth"] != np.inf:
             return super().closed_form(X, Y)

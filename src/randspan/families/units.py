@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..checks import check_choice, check_number
 from .base import Family
 from .functions import Functions
-from .parts.activations import ACTIVATIONS, activated, check_activation, mean_product
+from .parts.activations import ACTIVATIONS, PROFILES, activated, check_activation, mean_product
+from .parts.profile import Profile
 from .parts.randomness import normals_or_sampled, uniforms
 from .parts.rows import Rows
 
@@ -98,6 +99,17 @@ class Units(Family):
         else:
             biases = normals_or_sampled(self.bias, seed, "biases", n_components, 1)[:, 0]
         return UnitFunctions(self, n_features, n_components, self.resolved.scale * weights, biases)
+
+    def profile(self, n_features):
+        moments = {"normal": 1.0, "uniform": 1 / 3, None: 0.0}
+        known = not callable(self.bias) and not callable(self.weights)
+        if self.activation not in PROFILES or self.direct or not known:
+            raise ValueError(
+                f"{self!r} has functions that are not bounded, or a distribution of yours: the "
+                "inequality wants an activation bounded by 1 and normal weights."
+            )
+        moment = self.resolved.scale**2 * n_features + moments[self.bias]
+        return Profile(*PROFILES[self.activation], moment, extended=self.bias is not None)
 
     def closed_form(self, X, Y):
         if self.direct:

@@ -33,6 +33,16 @@ ACTIVATIONS = {
 }
 
 
+# Lipschitz constants, and values at 0, of those that are bounded (by 1).
+PROFILES = {
+    "sigmoid": (0.25, 0.5),
+    "tanh": (1.0, 0.0),
+    "sign": (np.inf, 1.0),
+    "cos": (1.0, 1.0),
+    "gaussian": (float(np.exp(-0.5)), 1.0),
+}
+
+
 def check_activation(activation) -> None:
     if not callable(activation):
         check_choice("activation", activation, ACTIVATIONS, " or a callable")

@@ -31,6 +31,14 @@ class KernelColumns(Functions):
     def with_training_rows(self, values) -> KernelColumns:
         return replace(self, n_components=values.shape[0], train=self.train.like(values))
 
+    def rkhs_norm(self, weights: NDArray) -> float:
+        """√(w'Kw), in the RKHS of the kernel itself."""
+        total = 0.0
+        for start in range(0, len(self.train), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            total += weights[some] @ (self.evaluate(self.train[some]) @ weights)
+        return float(np.sqrt(max(total, 0.0)))
+
     def squares(self, rows: Rows) -> NDArray[np.float64]:
         parts = [rows[s : s + AT_ONCE] for s in range(0, len(rows), AT_ONCE)]
         return np.concatenate([np.diagonal(self.family.closed_form(p, p)) for p in parts])

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import ceil, log2
+from math import ceil, log2, prod
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,12 @@ from .rows import Rows
 # Products of one row that are still worth computing, and those that defaults stay within: of a
 # tensor grid, and of a sparse one.
 MOST_PRODUCTS, TENSOR_PRODUCTS, SPARSE_PRODUCTS = 2**18, 2**14, 2**12
+# Places at which the largest values of basis functions are looked for.
+PLACES = 2**12 + 1
 # Entries of kernels that are computed at once.
 AT_ONCE = 2**20
+# Basis functions whose coefficients are summed for a norm.
+MOST_NODES = 2**22
 # Scales that the digits of a float reach.
 DEEPEST = 50
 # Terms are taken together until a row has so many products; pieces have as many rows as make this.
@@ -119,6 +123,21 @@ class Multiresolution(Family):
         while depth > 1 and self.products(d, depth) > SPARSE_PRODUCTS:
             depth -= 1
         return depth
+
+    def sup_square(self, n_features):
+        """Σ over terms of the largest Σ_l φ_l(x)² of every rung, on a fine grid of places."""
+        places = np.linspace(0, 1, PLACES)
+        law = self.law
+        ladders = law.ladders(n_features)
+        known: dict[int, list[float]] = {}
+        for ladder in ladders:
+            if id(ladder) not in known:
+                rungs = ladder.rungs(places)
+                known[id(ladder)] = [float((r.values**2).sum(axis=1).max()) for r in rungs]
+        largest = [known[id(ladder)] for ladder in ladders]
+        return float(
+            sum(t.factor**2 * prod(largest[m][r] for m, r in t.rungs) for t in law.terms(ladders))
+        )
 
     @property
     def cube(self) -> Cube:
@@ -212,6 +231,31 @@ class MultiresolutionFunctions(Functions):
             different = scrambling.numbered(keys, slots)
             scrambling.add_products(weights, slots, different, self._function_keys, total)
         return total
+
+    def rkhs_norm(self, weights: NDArray) -> float:
+        """‖A'w‖: the length of the coefficients of Σ_p w_p W_p on the basis, over all nodes.
+
+        For scrambled wavelets this is a Sobolev norm: a coefficient of an L2-normalised wavelet of
+        scale j counts with 2^{js}.
+        """
+        law, d = self.family.law, self.n_features
+        ladders = law.ladders(d)
+        terms = [dict(term.rungs) for term in law.terms(ladders)]
+        shapes = [[ladders[m].sizes[rungs.get(m, 0)] for m in range(d)] for rungs in terms]
+        count = sum(prod(shape) for shape in shapes)
+        if count > MOST_NODES:
+            raise ValueError(
+                f"The norm is a sum over all {count:,} basis functions, of which at most "
+                f"{MOST_NODES:,} are summed: draw functions of a smaller depth, or on a sparse grid."
+            )
+        total = 0.0
+        for rungs, shape in zip(terms, shapes, strict=True):
+            nodes = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
+            for start in range(0, len(nodes), AT_ONCE // self.n_components + 1):
+                some = nodes[start : start + AT_ONCE // self.n_components + 1]
+                xi = self.coefficients([rungs.get(m, 0) for m in range(d)], some)
+                total += float(np.sum((xi @ weights) ** 2))
+        return float(np.sqrt(total))
 
     def coefficients(self, rungs, nodes) -> NDArray[np.float64]:
         """ξ of some basis functions, a row each, in every drawn function.

@@ -38,6 +38,8 @@ class Law(ABC):
     radial = True
     #: uniforms a frequency needs beyond one per column
     extra = 0
+    #: E ω_m² of every coordinate, at unit scale
+    second_moment = 1.0
 
     def stretch(self, gamma: NDArray) -> NDArray:
         """What unit frequencies (or the columns of x) are multiplied by."""
@@ -71,6 +73,7 @@ class Matern(Law):
 
     def __init__(self, degrees: int):
         self.degrees = degrees
+        self.second_moment = degrees / (degrees - 2) if degrees > 2 else np.inf
 
     def frequencies(self, uniforms):
         return special.ndtri(uniforms[:, :-1]) * self.mixing(uniforms[:, -1])[:, None]
@@ -96,6 +99,7 @@ class Matern(Law):
 class Laplacian(Law):
     metric = "cityblock"
     radial = False
+    second_moment = np.inf
 
     def stretch(self, gamma):
         return gamma
@@ -111,6 +115,7 @@ class Laplacian(Law):
 
 class Cauchy(Laplacian):
     metric = "coordinate"
+    second_moment = 2.0
 
     def frequencies(self, uniforms):
         centred = uniforms - 0.5

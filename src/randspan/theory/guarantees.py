@@ -1,0 +1,474 @@
+"""What the inequalities mean for a family or a fitted model: constants, norms, certificates.
+
+The one file of the theory that knows families and models; what it reads from them goes into the
+other files as plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks import check_choice
+from ..estimators import SpanClassifier, SpanRegressor
+from ..families import Family, estimate_kernel
+from ..families.parts.rows import as_rows
+from ..families.parts.sample import Sample
+from ..losses import Loss
+from . import certificate, rks, ua
+from .certificate import Certificate, Interval
+from .intervals import clopper_pearson, empirical_bernstein
+from .tables import table
+
+# Independent draws by which `kernel_error` predicts, and the share of k that they have.
+PILOTS, SHARE = 4, 4
+# Rows whose functions are evaluated at once.
+ROWS = 2048
+
+
+# -- families --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The numbers of a family that bounds ask for.
+
+    Attributes
+    ----------
+    sup : float
+        sup|φ|, infinite where there is none.
+    sup_square : float
+        sup_x k(x, x) (of Gaussian objects sup‖φ(x)‖²), or a bound of it.
+    radius : float
+        B = sup‖x‖ of the rows, as functions see them; of (x, 1) where functions have a phase.
+    lipschitz, at_zero, second_moment : float or None
+        L and φ(0) of φ/sup|φ| as a function of θ'x, and E θ'θ; None where functions are not
+        functions of one projection.
+    remark : str
+        Why not.
+    """
+
+    sup: float
+    sup_square: float
+    radius: float
+    lipschitz: float | None = None
+    at_zero: float | None = None
+    second_moment: float | None = None
+    remark: str = ""
+
+    @property
+    def arguments(self) -> dict[str, float]:
+        """Those that `how_many` takes."""
+        found = {name: value for name, value in asdict(self).items() if name != "remark"}
+        return {name: v for name, v in found.items() if v is not None and np.isfinite(v)}
+
+
+def constants(family: Family, X: ArrayLike) -> Constants:
+    """sup|φ|, sup k(x, x), and L, φ(0), E θ'θ and B of UA Theorem 3.2, as the family knows them.
+
+    Parameters
+    ----------
+    family : Family
+        What it leaves open ("median", ranges) is read from X.
+    X : array, sparse matrix or data frame
+        Rows as functions see them: standardised, if a model standardises.
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> found = rs.theory.constants(rs.Fourier(gamma=0.5), np.array([[0.6, 0.8]]))
+    >>> round(found.second_moment, 4)  # 2γd + π²/3
+    5.2899
+    """
+    rows = as_rows(X)
+    law = family.resolve(Sample.of(rows, 0, len(rows)), len(rows), 0)
+    longest = float(np.sqrt(np.max(_squared_lengths(rows.exact), initial=0.0)))
+    d = rows.shape[1]
+    found = Constants(float(law.bounded), float(law.sup_square(d)), longest)
+    try:
+        profile = law.profile(d)
+    except ValueError as reason:
+        return replace(found, remark=str(reason))
+    radius = float(np.hypot(longest, 1.0)) if profile.extended else longest
+    known = {"lipschitz": profile.lipschitz, "at_zero": profile.at_zero}
+    return replace(found, radius=radius, second_moment=profile.second_moment, **known)
+
+
+def mixture_norm(family: Family, points: ArrayLike, coefficients: ArrayLike) -> float:
+    """‖f‖_p of f = Σ_t a_t k(·, x_t), from above: sup|φ| Σ_t |a_t|.
+
+    Parameters
+    ----------
+    family : Family
+    points : array of shape (n_points, n_features)
+        x_t.
+    coefficients : array of shape (n_points,)
+        a.
+    """
+    a = np.asarray(coefficients, dtype=np.float64)
+    if a.shape != (len(as_rows(points)),):
+        raise ValueError(f"coefficients must be one number for every point, got shape {a.shape}.")
+    return ua.expansion_mixture_norm(a, family.bounded)
+
+
+@dataclass(frozen=True)
+class KernelError:
+    """How far the kernel of k drawn functions is from the exact one, for some k.
+
+    Attributes
+    ----------
+    k : tuple of int
+    spectral, largest : tuple of float
+        ‖K̂ - K‖ and max |K̂ - K|.
+    spectral_predicted, largest_predicted : tuple of float
+        c/√k with c from independent draws.
+    """
+
+    k: tuple[int, ...]
+    spectral: tuple[float, ...]
+    largest: tuple[float, ...]
+    spectral_predicted: tuple[float, ...]
+    largest_predicted: tuple[float, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        columns = (self.spectral, self.spectral_predicted, self.largest, self.largest_predicted)
+        numbers = zip(self.k, *columns, strict=True)
+        rows = [(str(k), *(f"{value:.4g}" for value in values)) for k, *values in numbers]
+        return table(("k", "‖K̂ - K‖", "c/√k", "max |K̂ - K|", "c/√k"), rows)
+
+
+def kernel_error(
+    family: Family, X: ArrayLike, k: int | Sequence[int], random_state: int = 0
+) -> KernelError:
+    """‖K̂ - K‖ and max |K̂ - K|, K̂ = (1/k) Σ_i φ_i(x) φ_i(y), beside what 1/√k predicts.
+
+    The prediction is the mean error of four independent draws of k/4 functions, halved. Errors of
+    independent functions follow it; those of "orthogonal" and "qmc" frequencies may fall faster.
+
+    Parameters
+    ----------
+    family : Family
+        With a kernel in closed form.
+    X : array, sparse matrix or data frame
+        Some hundred rows are enough; K is n × n.
+    k : int or sequence of int
+        Functions.
+    random_state : int, default=0
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> found = rs.theory.kernel_error(rs.Fourier(), X, 1000)
+    >>> found.largest[0] < 0.2
+    True
+    """
+    counts = (int(k),) if np.ndim(k) == 0 else tuple(int(one) for one in k)  # type: ignore[union-attr, arg-type]
+    exact = family.kernel(X)
+
+    def errors(count: int, seed: int) -> tuple[float, float]:
+        apart = estimate_kernel(family, X, n_components=count, random_state=seed) - exact
+        return float(np.linalg.norm(apart, 2)), float(np.abs(apart).max())
+
+    found, predicted = [], []
+    for count in counts:
+        few = max(count // SHARE, 1)
+        pilots = [errors(few, random_state + 1 + i) for i in range(PILOTS)]
+        predicted.append(np.mean(pilots, axis=0) * np.sqrt(few / count))
+        found.append(errors(count, random_state))
+    seen = zip(*found, strict=True)
+    expected = np.array(predicted).T
+    spectral, largest = (tuple(column) for column in seen)
+    return KernelError(
+        counts, spectral, largest, *(tuple(float(v) for v in row) for row in expected)
+    )
+
+
+# -- fitted models ---------------------------------------------------------------------------------
+
+
+def rkhs_norm(model: SpanRegressor | SpanClassifier) -> float | NDArray[np.float64]:
+    """‖f‖ of a fitted function without its intercept, in the space that its ridge speaks of.
+
+    √k‖w‖ for drawn functions (the RKHS of the kernel that they make), √(w'Kw) for an exact kernel
+    machine, and for Gaussian objects the length of the coefficients on their basis, ‖A'w‖: of
+    scrambled wavelets a Sobolev norm.
+
+    Parameters
+    ----------
+    model : SpanRegressor or SpanClassifier
+        Fitted.
+
+    Returns
+    -------
+    float, or ndarray with a number for every target
+    """
+    check_is_fitted(model)
+    weights = np.atleast_2d(model.weights_)
+    found = np.array([model.functions_.rkhs_norm(own) for own in weights])
+    return float(found[0]) if len(found) == 1 else found
+
+
+def complexity(
+    model: SpanRegressor | SpanClassifier, X: ArrayLike, n_signs: int = 100, random_state: int = 0
+) -> tuple[float, float]:
+    """The empirical Rademacher complexity of {Σ w_i φ_i : |w_i| ≤ C/k} on rows, C as fitted.
+
+    (C/k) Σ_i |(1/m) Σ_j σ_j φ_i(x_j)|, averaged over random signs σ; for bins and leaves a sum over
+    cells.
+
+    Parameters
+    ----------
+    model : SpanRegressor or SpanClassifier
+        Fitted, with functions that are bounded.
+    X : array, sparse matrix or data frame
+        Rows, as they are handed to `predict`.
+    n_signs : int, default=100
+    random_state : int, default=0
+
+    Returns
+    -------
+    estimate, standard error : float
+    """
+    _refuse_unbounded(model)
+    k, weights = model.functions_.n_components, np.abs(model.weights_).max()
+    values = model.functions_(X)
+    return rks.empirical_rademacher(values, k * float(weights), k, n_signs, random_state)
+
+
+def certify(
+    model: SpanRegressor | SpanClassifier,
+    X: ArrayLike,
+    y: ArrayLike,
+    delta: float = 0.05,
+    *,
+    held_out: tuple[ArrayLike, ArrayLike] | None = None,
+    cells: bool = False,
+) -> Certificate:
+    """What is guaranteed of the risk of a fitted model, with probability 1 - δ, term by term.
+
+    A classifier of two classes: RKS Lemma 3, R[f] ≤ R_emp[f] + 4LC/√m + 2c(0)/√m +
+    2LC√(log(1/δ)/2m), for the loss it was fitted with (L on the range of f). C is read from the fit,
+    so that the bound is that of a union over C_j = 2^j with δ_j = δ/(j(j+1)). A minimiser without
+    ridge and intercept in a box fixed beforehand also has RKS Theorem 1. A regressor with the
+    squared loss: RHSS Theorem 4.9, the same union, for predictions that are clipped.
+
+    These bounds hold for every function of the class at once, and are far above what is seen; a
+    user acts on the interval from ``held_out`` rows.
+
+    Parameters
+    ----------
+    model : SpanClassifier or SpanRegressor
+        Fitted, with a family of bounded functions.
+    X, y : array, sparse matrix or data frame; array
+        The rows the model was fitted on.
+    delta : float, default=0.05
+    held_out : (X, y), optional
+        Rows that the model has not seen: the risk measured on them, with an interval (Clopper and
+        Pearson for the share of wrong classes, empirical Bernstein for mean losses).
+    cells : bool, default=False
+        Whether bins, whose class has not the complexity C/√m, are certified by that of their cells.
+
+    Returns
+    -------
+    Certificate
+        Its ``repr`` is a table of all terms; ``as_dict()`` has the same as plain data.
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 2))
+    >>> y = X[:, 0] > 0
+    >>> model = rs.SpanClassifier(rs.Stumps(), 50, loss="hinge", bound=2.0, random_state=0)
+    >>> found = rs.theory.certify(model.fit(X, y), X, y)
+    >>> found.bound > found.terms["empirical risk"]
+    True
+    """
+    check_is_fitted(model)
+    family, functions = model.frame_.family, model.functions_
+    if model.n_components_ == np.inf:
+        raise ValueError(
+            "An exact kernel machine has no box of weights, which the bounds are about: give "
+            "n_components a number."
+        )
+    if family.trains:
+        raise ValueError(
+            f"Functions of {family!r} were trained on these rows: bounds are for functions drawn "
+            "independently of them. Hold out rows, and trust their interval."
+        )
+    _refuse_unbounded(model)
+    if family.sparse and not cells:
+        raise ValueError(
+            f"The class of {family!r} has not the complexity C/√m: one grid with every row in a cell "
+            "of its own fits anything. cells=True certifies it by the complexity of its cells."
+        )
+    weights = np.atleast_2d(model.weights_)
+    if len(weights) > 1:
+        kinds = ("classes", "two") if isinstance(model, SpanClassifier) else ("targets", "one")
+        raise ValueError(f"These bounds are for {kinds[1]} {kinds[0]}, the model has several.")
+    largest = functions.n_components * float(np.abs(weights).max(initial=0.0))
+    C = family.bounded * largest + float(np.abs(model.intercept_).max())
+    cellwise = _cellwise(functions, X) if family.sparse else None
+    known = {"functions": functions.n_components, "cellwise": cellwise}
+    if isinstance(model, SpanClassifier):
+        return _of_classifier(model, X, y, delta, held_out, C, known)
+    return _of_regressor(model, X, y, delta, held_out, C, known)
+
+
+def _of_classifier(model, X, y, delta, held_out, C: float, known: dict[str, Any]) -> Certificate:
+    loss: Loss = model._model.task.loss
+    rows = len(as_rows(X))
+
+    def constants_of(C: float) -> tuple[float, float]:
+        steepest = float(np.abs(loss.slope(np.array([-C]), np.array([1.0])))[0])
+        L = loss.lipschitz if np.isfinite(loss.lipschitz) else steepest
+        return L, float(loss.value(np.zeros(1), np.ones(1))[0])
+
+    def losses(X, y) -> NDArray[np.float64]:
+        signs = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
+        return loss.value(model.decision_function(X), signs)
+
+    excess, why = _theorem_1(model, constants_of, rows, delta)
+    remarks = (*_fixed_in_advance(model), *why)
+    measured: list[Interval] = []
+    if held_out is not None:
+        new, truth = held_out[0], np.asarray(held_out[1])
+        wrong, m = int((model.predict(new) != truth).sum()), len(truth)
+        exact = ("Clopper-Pearson", m)
+        measured.append(
+            Interval("share of wrong classes", wrong / m, *clopper_pearson(wrong, m, delta), *exact)
+        )
+        width = float(loss.value(np.array([-C]), np.ones(1))[0])
+        measured.append(_bernstein(f"{loss.name} risk", losses(new, truth), width, delta))
+    empirical = float(losses(X, y).mean())
+    known |= {"risk": f"{loss.name} risk", "excess": excess}
+    known |= {"remarks": remarks, "held_out": tuple(measured)}
+    return certificate.of_classifier(empirical, C, constants_of, rows, delta, **known)
+
+
+def _of_regressor(model, X, y, delta, held_out, C: float, known: dict[str, Any]) -> Certificate:
+    if not model._model.task.loss.squared:
+        raise ValueError(
+            f"RHSS Theorem 4.9 is about the squared loss, the model has {model.loss!r}: measure its "
+            "risk on held-out rows (rs.theory.empirical_bernstein)."
+        )
+    if model.clip is None:
+        raise ValueError(
+            "RHSS Theorem 4.9 needs predictions within a range: clip='auto' or a number."
+        )
+    truth = np.asarray(y, dtype=np.float64)
+    lower, upper = (float(side[0]) for side in model._clipped(np.array([[-np.inf], [np.inf]])))
+    T = max(abs(lower), abs(upper))
+    if np.abs(truth).max() > T:
+        raise ValueError(
+            f"clip={model.clip!r} is smaller than the largest |y| of {np.abs(truth).max():g}: Theorem "
+            "4.9 needs |y| ≤ T and |f| ≤ T."
+        )
+    remarks = (*_fixed_in_advance(model), f"|y| ≤ {T:g} is assumed of new rows too.")
+    measured: tuple[Interval, ...] = ()
+    if held_out is not None:
+        new, unseen = held_out[0], np.asarray(held_out[1], dtype=np.float64)
+        squares = (model.predict(new) - unseen) ** 2
+        beyond = int((np.abs(unseen) > T).sum())
+        if beyond:
+            remarks += (f"It fails: {beyond} of {len(unseen)} held-out rows have a larger |y|.",)
+        width = max((upper - lower) ** 2, float(squares.max()))
+        measured = (_bernstein("mean squared error", squares, width, delta),)
+    squares = (model.predict(X) - truth) ** 2
+    known |= {"risk": "mean squared error", "remarks": remarks, "held_out": measured}
+    rows, empirical = len(truth), float(squares.mean())
+    return certificate.of_regressor(empirical, C, T, rows, delta, float(truth.var()), **known)
+
+
+def _theorem_1(model, constants_of, rows: int, delta: float) -> tuple[float | None, list[str]]:
+    """RKS Theorem 1 where it applies, and why it does not."""
+    reasons = {
+        "no box was fixed beforehand (bound=)": model.bound is None,
+        "the fit has a ridge (alpha=0)": model.alpha_ > 0,
+        "the intercept is in no box (fit_intercept=False)": model.fit_intercept,
+        "cells have another complexity": model.frame_.family.sparse,
+        "the solver stopped short": not model.solution_.converged,
+    }
+    found = [reason for reason, holds in reasons.items() if holds]
+    if found:
+        return None, [f"RKS Theorem 1 does not apply: {'; '.join(found)}."]
+    C = model.frame_.family.bounded * float(model.bound)
+    L, at_zero = constants_of(C)
+    k = model.functions_.n_components
+    with certificate.quietly():
+        return rks.theorem_1(L, C, at_zero, rows, k, delta / 2), []
+
+
+def _fixed_in_advance(model) -> list[str]:
+    """What the draw was told by the rows themselves."""
+    if model.frame is not None:
+        return [
+            "The frame was handed in: functions were fixed in advance if it was read from other rows."
+        ]
+    frame, family = model.frame_, model.frame_.family
+    read = {
+        "centre and scale of the columns": frame.centre is not None or frame.scale is not None,
+        "learned scales, which have seen the targets": frame.importances is not None,
+        "a median γ": family.gamma_is_open,
+        "ranges or centres": _reads_rows(family),
+        "the number of functions": isinstance(model.n_components, str),
+    }
+    found = [what for what, holds in read.items() if holds]
+    if not found:
+        return []
+    return [
+        f"The draw was not fixed in advance: {', '.join(found)} were read from the same rows. "
+        "Strictly the bound is for a frame read from other rows (frame=rs.Frame.read(...)); a few "
+        "numbers read from many rows hardly move it, learned scales may."
+    ]
+
+
+def _reads_rows(family: Family) -> bool:
+    """Whether a family takes ranges or points from rows."""
+    if any(_reads_rows(part) for part in getattr(family, "parts", [])):
+        return True
+    params = family.get_params(deep=False)
+    ranged = params.get("interval", 0) is None and params.get("threshold") != "normal"
+    return ranged or params.get("centers") == "data" or "anchors" in params
+
+
+def _refuse_unbounded(model) -> None:
+    check_is_fitted(model)
+    family = model.frame_.family
+    if not np.isfinite(family.bounded):
+        raise ValueError(
+            f"Functions of {family!r} are not bounded, and every bound here rests on sup|φ|: use a "
+            "bounded family (Fourier, Stumps, sigmoid units, Bumps, Bins)."
+        )
+
+
+def _cellwise(functions, X) -> float:
+    """(1/P) Σ_cells √n_c/m of the rows, with P functions in all."""
+    values = sparse.csc_array(functions(X))
+    dense = functions.n_columns - sum(part.n_columns for part in functions.cell_parts)
+    m, P = values.shape[0], functions.n_components
+    counts = np.diff(values.indptr)[dense:]
+    # Rows in no known cell are each in a cell of their own, at worst.
+    unknown = m * sum(part.n_components for part in functions.cell_parts) - counts.sum()
+    cells = (np.sqrt(counts).sum() + unknown) / (P * m)
+    return float(cells + dense / P * functions.family.bounded / np.sqrt(m))
+
+
+def _bernstein(risk: str, losses: NDArray, width: float, delta: float) -> Interval:
+    lower, upper = empirical_bernstein(losses, width, delta)
+    found = ("empirical Bernstein", len(losses))
+    return Interval(risk, float(losses.mean()), max(lower, 0.0), upper, *found)
+
+
+def _squared_lengths(X: Any) -> NDArray[np.float64]:
+    return np.asarray(X.multiply(X).sum(axis=1) if sparse.issparse(X) else (X**2).sum(axis=1))

@@ -1,0 +1,76 @@
+"""The command line: arguments in, a library call, its result printed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import randspan as rs
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner  # noqa: E402
+
+from randspan.cli.app import app  # noqa: E402
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments), terminal_width=200)
+
+
+def test_how_many_prints_the_table_of_the_library():
+    found = run("how-many", "--error", "0.05", "--delta", "0.1", "--rows", "300")
+    assert found.exit_code == 0
+    assert found.output.strip() == repr(rs.theory.how_many(0.05, 0.1, rows=300)).strip()
+
+
+def test_how_many_takes_every_constant():
+    arguments = {
+        "error": 0.1, "delta": 0.05, "norm": 2.0, "sup": 1.4, "lipschitz": 1.0,
+        "second-moment": 3.0, "radius": 2.0, "loss": "squared", "box": 3.0, "rows": 50,
+        "covering": 1.5, "rkhs-norm": 2.0, "sup-square": 4.0, "bound": 1.0,
+    }  # fmt: skip
+    given = [part for name, value in arguments.items() for part in (f"--{name}", str(value))]
+    found = run("how-many", *given, "--json")
+    assert found.exit_code == 0
+    answers = {one["bound"]: one for one in json.loads(found.output)["answers"]}
+    ours = rs.theory.how_many(
+        0.1, 0.05, norm=2.0, sup=1.4, lipschitz=1.0, second_moment=3.0, radius=2.0, loss="squared",
+        C=3.0, rows=50, c=1.5, rkhs_norm=2.0, sup_square=4.0, bound=1.0,
+    )  # fmt: skip
+    for name in ("UA Theorem 3.2", "RKS Lemma 3", "BSW Theorem 8", "RHSS exact law"):
+        assert (answers[name]["k"], answers[name]["m"]) == (ours[name].k, ours[name].m)
+    assert answers["RHSS Corollary 4.7"]["k"] == "more than 10^18"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--error", "-1"], "error must be positive"),
+        (["--error", "0.1", "--delta", "2"], "delta is a probability"),
+        (["--error", "0.1", "--loss", "absolute"], "loss must be one of"),
+        ([], "--error"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments, said):
+    found = run("how-many", *arguments)
+    assert found.exit_code == 2
+    assert said in found.output
+
+
+def test_the_command_is_installed_and_has_help():
+    found = subprocess.run(
+        [sys.executable, "-c", "from randspan.cli import main; main()", "--help"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "how-many" in found.stdout
+
+
+def test_without_typer_the_command_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from randspan.cli import main; main()"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert "randspan[cli]" in found.stderr
