@@ -36,11 +36,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import randspan as rs
+from randspan.datasets.tabular import BIKE
 
 from . import report
 from .data import ERRORS, Missing, Split
 from .harness import measure
-from .tabular import BIKE_COLUMNS, SETS
+from .tabular import SETS
 
 name = "learned"
 slow = True
@@ -213,7 +214,7 @@ def figures(result: dict[str, Any], folder: Path) -> list[Path]:
     if shares:
         drawn["learned_importances.png"] = figure = Figure(figsize=(7, 4), layout="constrained")
         axes = figure.subplots()
-        _grouped(axes, BIKE_COLUMNS, shares)
+        _grouped(axes, BIKE, shares)
         axes.set(ylabel="feature_importances_", title=SHOWN)
     ratios: dict[str, list[float]] = {}
     for one in found:

@@ -12,17 +12,17 @@ import numpy as np
 import randspan as rs
 
 from . import report
-from .data import Missing, housing, kin40k
+from .data import SETS, Missing
 
 SHARES = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 
 
 def main() -> None:
-    for load in (kin40k, housing):
+    for which in ("kin40k", "cal_housing"):
         try:
-            split = load()
+            split = SETS[which]()
         except Missing as missing:
-            print(f"{load.__name__}: {missing}")
+            print(f"{which}: {missing}")
             continue
         first = rs.SpanRegressor(n_components=1000, dtype="float64", random_state=0)
         first.fit(split.X_train, split.y_train)
@@ -37,7 +37,7 @@ def main() -> None:
             found = (np.sqrt(model.gcv_error_), np.sqrt(np.mean(away**2)))
             test = split.error(model.predict(split.X_test))
             rows.append((f"{share:g}", *map(report.number, (*found, test))))
-        print(f"\n{load.__name__}\n")
+        print(f"\n{which}\n")
         print(report.table(("alpha·k / trace", "gcv", "leave-one-out", "test"), rows))
 
 

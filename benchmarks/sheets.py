@@ -1,4 +1,4 @@
-"""Brownian sheets and scrambled wavelets: cost, rates, and what else one would use.
+"""Brownian sheets and scrambled wavelets: cost, whole fits, and what else one would use.
 
 Cost: the matrix of values for P = ⌈√N⌉ functions of N rows, one thread, default depth, and the
 exponent of N in it. Beside it the bare arithmetic of the same number of products: one coefficient,
@@ -7,17 +7,10 @@ already known, times one value, P at a time.
 Fits: N = 100,000 rows in the square, wavelets db4 with smoothness 1.25; and 20,000 rows in eight
 columns, sparse grid; each in a process of its own.
 
-Rate: excess risk of least squares on P = ⌈√N⌉ sheets against N, ten draws of data and functions
-each, for |x - 1/3|^0.6 (one derivative in L2, barely) and its product in the square; with the bound
-of Maillard and Munos' theorem 9 for a universal constant of 1.
-
-Adaptivity: 100 points, nine of ten from a peak; least squares on 40 Brownian motions and on the
-first 40 hats, 50 repetitions.
-
 Others: kernel ridge regression with the same kernel, smoothing spline, Gaussian process and
 LightGBM on the same data, in one to four columns.
 
-``python -m benchmarks.sheets DIR/sheets.json`` draws the figures of a result, beside it.
+Rates and adaptivity are experiments of the document: ``randspan reproduce bsw-rates``.
 """
 
 from __future__ import annotations
@@ -28,11 +21,11 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 from typing import Any
 
 import numpy as np
+from experiments.bsw.rates import NOISE, drawn, target
 from numba import njit
 from scipy.interpolate import make_smoothing_spline
 from scipy.special import ndtri
@@ -48,7 +41,6 @@ from .harness import apart, measure
 name = "sheets"
 slow = True
 
-UNIT = (0.0, 1.0)
 ROWS = (2_000, 6_300, 20_000, 63_000, 200_000)
 LAWS: dict[str, tuple[int, Callable[[], Any]]] = {
     "sheets, 1 column": (1, rs.BrownianSheets),
@@ -60,13 +52,6 @@ FITS = {
     "wavelets": {"rows": 100_000, "columns": 2},
     "sparse": {"rows": 20_000, "columns": 8},
 }
-# Where the target has its kink, and the power of the distance from it.
-KINK, POWER = 1 / 3, 0.6
-RATES = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
-NOISE, DRAWS = 0.3, 10
-# Points, functions, repetitions; centre and width of the peak, its share.
-PEAK = {"points": 100, "functions": 40, "repetitions": 50}
-CENTRE, WIDTH, SHARE = 0.37, 0.01, 0.9
 OTHERS = {"rows": 1_500, "seeds": 3, "columns": (1, 2, 3, 4)}
 
 
@@ -74,8 +59,6 @@ def run(quick: bool) -> dict[str, Any]:
     parts = {
         "cost": _cost,
         "fits": _fits,
-        "rate": _rate,
-        "adaptivity": _adaptivity,
         "others": _others,
     }
     return report.in_parts(parts, quick)
@@ -85,8 +68,6 @@ def text(result: dict[str, Any]) -> str:
     texts = {
         "cost": _cost_text,
         "fits": _fits_text,
-        "rate": _rate_text,
-        "adaptivity": _adaptivity_text,
         "others": _others_text,
     }
     return "\n\n".join([*report.of_parts(result, texts), report.bars(result["bars"])])
@@ -230,164 +211,9 @@ def _fits_text(found: dict[str, Any]) -> str:
     return f"Whole fits, two threads:\n\n{report.table(header, rows)}"
 
 
-# -- rates ---------------------------------------------------------------------------------------
-
-
-def target(X: np.ndarray) -> np.ndarray:
-    """3·Π |x_m - 1/3|^0.6."""
-    return 3 * (np.abs(X - KINK) ** POWER).prod(axis=1)
-
-
-def squared_norm(d: int) -> float:
-    """‖f‖² in the space of the sheets: 9·(f(0)² + ∫ f'²)^d."""
-    edge = 2 * POWER - 1
-    slope = POWER**2 / edge * (KINK**edge + (1 - KINK) ** edge)
-    return 9 * (KINK ** (2 * POWER) + slope) ** d
-
-
-def bound(n: int, d: int, constant: float = 1.0) -> float:
-    """Theorem 9 of Maillard and Munos for P = ⌈√N⌉ sheets with constants, sup‖φ‖² = 2^d."""
-    P = _root(n)
-    largest = 9 * (1 - KINK) ** (2 * POWER * d)  # the square of sup |f|
-    estimation = constant * max(NOISE**2, largest) * (np.log(n) + 1) * P / n
-    norm = 8 * (1 + np.sqrt(2)) * squared_norm(d) * 2**d
-    return float(estimation + 8 * np.log(P) / P * (norm + largest))
-
-
 def _data(n: int, d: int, seed: int, noise: float) -> Split:
-    rng = np.random.default_rng(seed)
-    X, X_test = rng.uniform(size=(n, d)), rng.uniform(size=(10_000, d))
-    y = target(X) + noise * rng.normal(size=n)
-    return Split("regression", X, X_test, y, target(X_test))
-
-
-def _rate(quick: bool) -> dict[str, Any]:
-    sizes, draws = ((500, 1_000), 2) if quick else (RATES, DRAWS)
-    found, bars = [], []
-    for d in (1, 2):
-        risks = []
-        for n in sizes:
-            runs = []
-            for seed in range(draws):
-                data = _data(n, d, seed, NOISE)
-                model = rs.SpanRegressor(
-                    rs.BrownianSheets(interval=UNIT),
-                    standardize=False,
-                    clip="auto",
-                    random_state=seed,
-                )
-                model.fit(data.X_train, data.y_train)
-                runs.append(float(((model.predict(data.X_test) - data.y_test) ** 2).mean()))
-            risks.append(runs)
-        slope = _slope(sizes, [mean(runs) for runs in risks])
-        # The theorem asks for P ≥ 62.
-        bounds = [bound(n, d) if _root(n) >= 62 else None for n in sizes]
-        found.append({"columns": d, "risks": risks, "slope": slope, "bounds": bounds})
-        space = "H¹" if d == 1 else "the Cameron–Martin space of the square"
-        bars.append(report.bar(f"{space}: slope of the excess risk", slope, "<=", -0.45))
-    return {"rows": list(sizes), "noise": NOISE, "columns": found, "bars": bars}
-
-
-def _rate_text(found: dict[str, Any]) -> str:
-    rows = []
-    for one in found["columns"]:
-        for n, risks, limit in zip(found["rows"], one["risks"], one["bounds"], strict=True):
-            last = n == found["rows"][-1]
-            numbers = (mean(risks), np.std(risks), found["noise"] ** 2 * _root(n) / n, limit)
-            slope = report.number(one["slope"]) if last else ""
-            rows.append((str(one["columns"]), f"{n:,}", *map(report.number, numbers), slope))
-    header = ("columns", "rows N", "excess risk", "deviation", "σ²P/N", "theorem 9, c = 1", "slope")
-    return f"Excess risk of ⌈√N⌉ sheets:\n\n{report.table(header, rows)}"
-
-
-# -- adaptivity ----------------------------------------------------------------------------------
-
-
-def peaked(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points, and which of them are from the peak."""
-    peak = rng.uniform(size=n) < SHARE
-    x = np.where(peak, rng.normal(CENTRE, WIDTH, size=n), rng.uniform(size=n))
-    return np.clip(x, 0, 1), peak
-
-
-def wave(x: np.ndarray) -> np.ndarray:
-    return np.sin(40 * np.pi * x) * x
-
-
-def hats(x: np.ndarray, count: int) -> np.ndarray:
-    """x and the first hats, coarse ones first."""
-    columns, j = [x], 0
-    while len(columns) < count:
-        for place in range(2**j):
-            y = 2.0**j * x - place
-            columns.append(np.where((y >= 0) & (y <= 1), 2 ** (-j / 2) * np.minimum(y, 1 - y), 0))
-        j += 1
-    return np.column_stack(columns[:count])
-
-
-class Hats(rs.SpanRegressor):
-    """Least squares on the first hats, with an intercept: the same fit without randomness."""
-
-    def fit(self, X, y):
-        Z = np.column_stack([np.ones(len(X)), hats(X[:, 0], self.n_components)])
-        self.weights = np.linalg.lstsq(Z, y, rcond=None)[0]
-        self.limit = np.abs(y).max()
-        return self
-
-    def predict(self, X):
-        Z = np.column_stack([np.ones(len(X)), hats(X[:, 0], self.n_components)])
-        found = Z @ self.weights
-        return found if self.clip is None else np.clip(found, -self.limit, self.limit)
-
-
-def _adaptive_models(seed: int, count: int) -> dict[str, Any]:
-    sheets = rs.BrownianSheets(interval=UNIT)
-    options = {"alpha": 0, "standardize": False, "random_state": seed}
-    return {
-        "motions": rs.SpanRegressor(sheets, count, **options),
-        "hats": Hats(n_components=count),
-        "motions, clipped": rs.SpanRegressor(sheets, count, clip="auto", **options),
-        "hats, clipped": Hats(n_components=count, clip="auto"),
-    }
-
-
-def _adaptivity(quick: bool) -> dict[str, Any]:
-    repetitions = 3 if quick else PEAK["repetitions"]
-    X_test, peak = peaked(np.random.default_rng(10_000), 20_000)
-    risks: dict[str, dict[str, list[float]]] = {}
-    example: dict[str, Any] = {}
-    for seed in range(repetitions):
-        rng = np.random.default_rng(seed)
-        x, _ = peaked(rng, PEAK["points"])
-        y = wave(x) + 0.05 * rng.normal(size=len(x))
-        grid = np.sort(np.concatenate([np.linspace(0, 1, 500), np.linspace(0.33, 0.41, 400)]))
-        if seed == 0:
-            example = {"x": x.tolist(), "y": y.tolist(), "grid": grid.tolist()}
-        for who, model in _adaptive_models(seed, PEAK["functions"]).items():
-            model.fit(x[:, None], y)
-            errors = (model.predict(X_test[:, None]) - wave(X_test)) ** 2
-            one = risks.setdefault(who, {"all": [], "peak": []})
-            one["all"].append(float(errors.mean()))
-            one["peak"].append(float(errors[peak].mean()))
-            if seed == 0:
-                example[who] = model.predict(grid[:, None]).tolist()
-    ratio = mean(risks["hats"]["all"]) / mean(risks["motions"]["all"])
-    bar = report.bar("risk of hats in multiples of that of motions", ratio, ">=", 2)
-    return {"risks": risks, "example": example, "bars": [bar]}
-
-
-def _adaptivity_text(found: dict[str, Any]) -> str:
-    rows = [
-        (
-            who,
-            *map(report.number, (mean(one["all"]), median(one["all"]))),
-            *map(report.number, (mean(one["peak"]), median(one["peak"]))),
-        )
-        for who, one in found["risks"].items()
-    ]
-    header = ("", "risk, mean", "median", "at the peak, mean", "median")
-    title = f"{PEAK['points']} points, {PEAK['functions']} functions, least squares:"
-    return f"{title}\n\n{report.table(header, rows)}"
+    X, y, X_test, truth = drawn(n, d, seed, noise)
+    return Split("regression", X, X_test, y, truth)
 
 
 # -- others --------------------------------------------------------------------------------------
@@ -510,63 +336,6 @@ def _seconds(run: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-# -- figures -------------------------------------------------------------------------------------
-
-
-def figures(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Rates with their bounds, and fits to peaked data; the files that were written."""
-    return [_rate_figure(result["rate"], folder), _peak_figure(result["adaptivity"], folder)]
-
-
-def _rate_figure(found: dict[str, Any], folder: Path) -> Path:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
-    n = np.array(found["rows"])
-    for axes, one in zip(figure.subplots(1, 2, sharey=True), found["columns"], strict=True):
-        risks = np.array(one["risks"])
-        centre = risks.mean(axis=1)
-        axes.plot(n, centre, "o-", ms=4, label=f"measured, slope {one['slope']:.2f}")
-        axes.fill_between(n, risks.min(axis=1), risks.max(axis=1), alpha=0.2, lw=0)
-        axes.plot(n, found["noise"] ** 2 / np.sqrt(n), ":", color="black", label="σ²P/N")
-        known = np.array([limit is not None for limit in one["bounds"]])
-        limits = np.array([limit or np.nan for limit in one["bounds"]])
-        axes.plot(n[known], limits[known], "--", color="tab:red", label="theorem 9, c = 1")
-        axes.set(xscale="log", yscale="log", xlabel="rows N")
-        columns = "[0, 1]" if one["columns"] == 1 else "[0, 1]²"
-        axes.set_title(f"⌈√N⌉ Brownian sheets on {columns}", fontsize=10)
-        axes.legend(frameon=False, fontsize=8)
-    figure.axes[0].set_ylabel("excess risk")
-    path = folder / "sheets_rate.png"
-    figure.savefig(path, dpi=150)
-    return path
-
-
-def _peak_figure(found: dict[str, Any], folder: Path) -> Path:
-    from matplotlib.figure import Figure
-
-    example = found["example"]
-    grid = np.array(example["grid"])
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
-    for axes, (low, high) in ((left, (0, 1)), (right, (0.33, 0.41))):
-        axes.plot(grid, wave(grid), color="black", lw=0.8, label="target")
-        axes.plot(grid, example["hats, clipped"], color="tab:orange", lw=1, label="first 40 hats")
-        axes.plot(grid, example["motions, clipped"], color="tab:blue", lw=1.2, label="40 motions")
-        axes.plot(example["x"], example["y"], ".", color="tab:red", ms=4, label="data")
-        axes.set(xlim=(low, high), ylim=(-1.1, 1.1), xlabel="x")
-    left.set_title("100 points, 90 of them in a peak at 0.37", fontsize=10)
-    right.set_title("the peak", fontsize=10)
-    left.legend(frameon=False, fontsize=8, loc="upper left")
-    path = folder / "sheets_peak.png"
-    figure.savefig(path, dpi=150)
-    return path
-
-
 if __name__ == "__main__":
-    if sys.argv[1].endswith(".json"):
-        path = Path(sys.argv[1])
-        print(*figures(json.loads(path.read_text())["result"], path.parent), sep="\n")
-    else:
-        _, settings = json.loads(sys.argv[1])
-        print(json.dumps(fit(**settings)))
+    _, settings = json.loads(sys.argv[1])
+    print(json.dumps(fit(**settings)))

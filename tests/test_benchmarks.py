@@ -173,9 +173,6 @@ def check_sheets(result):
     assert all(
         fit["error"] > 0 and fit["functions"] == 32 for fit in result["fits"]["fits"].values()
     )
-    for one in result["rate"]["columns"]:
-        assert all(risk > 0 for risks in one["risks"] for risk in risks)
-    assert len(result["adaptivity"]["risks"]) == 4
     for one in result["others"]["tables"]:
         assert all(run["error"] < 1.5 for runs in one["runs"].values() for run in runs)
 

@@ -12,9 +12,9 @@ import randspan as rs
 
 pytest.importorskip("typer")
 
-from typer.testing import CliRunner  # noqa: E402
+from typer.testing import CliRunner
 
-from randspan.cli.app import app  # noqa: E402
+from randspan.cli.app import app
 
 
 def run(*arguments):
@@ -71,6 +71,8 @@ def test_the_command_is_installed_and_has_help():
 
 def test_without_typer_the_command_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; from randspan.cli import main; main()"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert found.returncode == 1
     assert "randspan[cli]" in found.stderr

@@ -1,19 +1,24 @@
-"""The demo runs as the README says, with fewer rows, and fewer widths in its plot."""
+"""Examples run, with fewer rows; the demo as the README says."""
 
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def loaded(name):
+    """An example as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    return example
 
 
 def test_random_projection(monkeypatch, capsys):
-    spec = importlib.util.spec_from_file_location(
-        "projection", DEMO.with_name("random_projection.py")
-    )
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = loaded("random_projection")
     monkeypatch.delenv("RANDSPAN_DATA", raising=False)
     monkeypatch.setattr(example, "DIRECTIONS", [2, 20])
     monkeypatch.setattr(example, "RUNS", 2)
@@ -27,9 +32,7 @@ def test_random_projection(monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_demo(tmp_path, monkeypatch, capsys):
-    spec = importlib.util.spec_from_file_location("demo", DEMO)
-    demo = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(demo)
+    demo = loaded("demo")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo, "WIDTHS", [16, 32])
     for name in ("load_diabetes", "load_breast_cancer", "load_digits"):
@@ -41,3 +44,25 @@ def test_demo(tmp_path, monkeypatch, capsys):
     for name in ("diabetes", "breast cancer", "digits", "linear", "exact", *demo.FAMILIES):
         assert name in printed
     assert (tmp_path / "demo.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("ridge", [0.05, 2.0])
+def test_the_slides_recipe_is_ours_with_another_ridge(capsys, ridge):
+    example = loaded("slides_recipe")
+    theirs, ours = example.main(ridge=ridge)
+    np.testing.assert_allclose(theirs, ours, rtol=1e-6, atol=1e-8)
+    other, _ = example.main(ridge=3 * ridge)
+    assert np.abs(other - ours).max() > 1e-3
+
+
+@pytest.mark.slow
+def test_how_many(tmp_path, monkeypatch, capsys):
+    example = loaded("how_many")
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"COUNTS": [8, 16, 32], "DRAWS": 20, "ROWS": 60}.items():
+        monkeypatch.setattr(example, name, value)
+    example.main()
+    for line in capsys.readouterr().out.splitlines():
+        slope = float(line.split("slope")[1].split()[0])
+        assert -1 < slope < 0
+    assert (tmp_path / "how_many.png").stat().st_size > 10_000

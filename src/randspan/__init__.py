@@ -9,7 +9,7 @@ estimator reads from data before it draws. `randspan.theory` has the bounds: how
 enough, and what is guaranteed of a fit.
 """
 
-from . import losses, theory
+from . import datasets, losses, theory
 from .estimators import SpanClassifier, SpanRegressor, SpanTransformer
 from .families import (
     Bins,
@@ -53,6 +53,7 @@ __all__ = [
     "Trees",
     "Union",
     "Units",
+    "datasets",
     "estimate_kernel",
     "losses",
     "theory",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from .how_many import how_many
+from .reproduce import reproduce
 
 app = typer.Typer(
     name="randspan",
@@ -21,3 +22,4 @@ def randspan() -> None:
 
 
 app.command("how-many")(how_many)
+app.command("reproduce")(reproduce)

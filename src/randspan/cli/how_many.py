@@ -19,6 +19,7 @@ def how_many(
     lipschitz: Annotated[float | None, typer.Option(help="L of φ/sup|φ| (UA 3.2).")] = None,
     second_moment: Annotated[float | None, typer.Option(help="E θ'θ (UA 3.2).")] = None,
     radius: Annotated[float | None, typer.Option(help="Largest ‖x‖ (UA 3.2).")] = None,
+    at_zero: Annotated[float, typer.Option(help="φ(0), which must be 0 (UA 3.2).")] = 0.0,
     loss: Annotated[str, typer.Option(help="Of a classifier (RKS).")] = "hinge",
     box: Annotated[float, typer.Option(help="C, the box of a classifier (RKS).")] = 1.0,
     rows: Annotated[int | None, typer.Option(help="How many rows there are (RKS, RHSS).")] = None,
@@ -41,6 +42,7 @@ def how_many(
             lipschitz=lipschitz,
             second_moment=second_moment,
             radius=radius,
+            at_zero=at_zero,
             loss=loss,
             C=box,
             rows=rows,
@@ -57,6 +59,7 @@ def how_many(
 def _json(found: theory.HowMany) -> str:
     plain = found.as_dict()
     for answer in plain["answers"]:
-        if answer["k"] == inf:  # JSON has no infinity
-            answer["k"] = "more than 10^18"
+        for what in ("k", "m"):
+            if answer[what] == inf:  # JSON has no infinity
+                answer[what] = "more than 10^18"
     return json.dumps(plain, ensure_ascii=False)

@@ -62,6 +62,11 @@ class Family(BaseEstimator, ABC):
         """sup |φ|, infinite where there is none."""
         return np.inf
 
+    @property
+    def independent(self) -> bool:
+        """Whether functions are drawn independently of each other, and of the rows."""
+        return not self.trains
+
     def sup_square(self, n_features: int) -> float:
         """sup_x k(x, x) of a resolved family, or a bound of it; infinite where there is none."""
         return self.bounded**2

@@ -45,6 +45,12 @@ class Bumps(Family):
         self.centers = centers
 
     @property
+    def independent(self) -> bool:
+        return callable(self.centers) or (
+            isinstance(self.centers, str) and self.centers == "normal"
+        )
+
+    @property
     def rotation_invariant(self):
         return isinstance(self.centers, str) and np.ndim(self.gamma) == 0
 

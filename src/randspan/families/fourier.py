@@ -66,6 +66,10 @@ class Fourier(Family):
         return named and LAWS[self.kernel_name].radial and np.ndim(self.gamma) == 0
 
     @property
+    def independent(self) -> bool:
+        return self.form == "phase" and self.sampling == "iid"
+
+    @property
     def nearest_kernel(self) -> str:
         named = not callable(self.kernel_name)
         return self.kernel_name if named and self.kernel_name != "cauchy" else "matern52"
@@ -120,6 +124,8 @@ class Fourier(Family):
                 "Paired cosines and sines have no phase, and cos(0) = 1 is not 0: the inequality "
                 "is for form='phase'."
             )
+        if not self.independent:
+            raise ValueError(f"The inequality is for independent frequencies, not {self!r}.")
         if callable(self.kernel_name):
             raise ValueError("Nothing is known of the frequencies of a sampler of yours.")
         law = LAWS[self.kernel_name]

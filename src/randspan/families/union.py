@@ -72,6 +72,10 @@ class Union(Family):
         return None if known is None else known * len(self.parts)
 
     @property
+    def independent(self) -> bool:
+        return False  # parts take turns
+
+    @property
     def rotation_invariant(self):
         return all(part.rotation_invariant for part in self.parts)
 

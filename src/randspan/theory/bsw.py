@@ -16,6 +16,7 @@ from .conditions import (
     require_chance,
     require_nonnegative,
     require_positive,
+    say_if_vacuous,
 )
 
 ROOT = 1 + np.sqrt(2)
@@ -57,7 +58,9 @@ def lemma_7(norm: Number, sup_square: Number, P: Number) -> Number:
     """
     require_nonnegative(norm=norm, sup_square=sup_square)
     require_positive(P=P)
-    return plain(2 * np.asarray(norm) ** 2 * sup_square / P)
+    whole = np.asarray(norm) ** 2 * sup_square
+    say_if_vacuous(np.less_equal(P, 2), "g = 0 is as near, since f² ≤ ‖α‖² sup‖φ‖²")
+    return plain(2 * whole / P)
 
 
 def theorem_8(
@@ -87,7 +90,9 @@ def theorem_8(
     which = "P ≥ 15 log P" if eta is None else "P ≥ 15 log(P/η)"
     require(condition, f"{which}, that is P ≥ 62 at least, got P={P!r}")
     sizes = ROOT * np.asarray(norm) ** 2 * sup_square + np.asarray(bound) ** 2
-    return plain(8 * logarithm / P * sizes)
+    found = 8 * logarithm / P * sizes
+    say_if_vacuous(found >= np.asarray(bound) ** 2, "g = 0 is as near, since |f| ≤ L")
+    return plain(found)
 
 
 def theorem_9(
@@ -271,7 +276,7 @@ def sup_square_anisotropic(smoothness, largest: float, overlap: int = 1) -> floa
 
 
 def cost(N: Number, d: Number) -> dict[str, Number]:
-    """Products with P = √N: 2^d N^{3/2} log N to build the features, N² = NP² to solve; their order.
+    """Products with P = √N: 2^d N^{3/2} log N to build the features, N² = NP² to solve; the order.
 
     Printed is N^{5/2} for the second.
 

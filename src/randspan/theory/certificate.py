@@ -43,6 +43,8 @@ class Interval:
 class Certificate:
     """With probability 1 - δ the risk is at most ``bound``, the sum of ``terms``.
 
+    The bound, the excess and every interval have this probability each, not all together.
+
     Attributes
     ----------
     result : str
@@ -52,10 +54,11 @@ class Certificate:
     rows, functions : int
         m and k.
     delta : float
-        δ; of the union's part that is used, ``delta_j``.
+        δ.
     C, C_j : float
         sup|φ|·k‖w‖_∞ + |b| of the fit, and the power of two above it.
     delta_j : float
+        The share of δ that the bound for C_j has.
     constants : dict
         What else enters: the loss's L and c(0), or T.
     terms : dict
@@ -118,7 +121,8 @@ class Certificate:
             )
         if self.excess is not None:
             lines.append(
-                f"RKS Theorem 1: at most {self.excess:.4g} above the least risk of the box's class."
+                f"RKS Theorem 1, with the same probability: at most {self.excess:.4g} above the "
+                "least risk of mixtures in the box."
             )
         lines += [f"* {remark}" for remark in self.remarks]
         if self.held_out:
@@ -192,7 +196,7 @@ def of_classifier(
         terms["its deviation, 4LC√(2 log(2/δ_j)/m)"] = 2 * 4 * L * C_j * _root(share, rows)
     terms["2c(0)/√m"] = zero
     terms["deviation, 2LC√(log(1/δ_j)/2m)"] = deviation
-    fields = {
+    fields: dict[str, Any] = {
         "result": "RKS Lemma 3",
         "rows": rows,
         "delta": delta,
@@ -246,7 +250,7 @@ def of_regressor(
         terms["complexity of cells, 8TC Σ√n_c/(Pn)"] = 8 * T * C_j * cellwise
         terms["its deviation, 8TC√(2 log(2/δ_j)/n)"] = 2 * 8 * T * C_j * _root(share, rows)
     terms["deviation, T²√(8 log(1/δ_j)/n)"] = deviation
-    fields = {
+    fields: dict[str, Any] = {
         "result": "RHSS Theorem 4.9",
         "rows": rows,
         "delta": delta,

@@ -77,9 +77,9 @@ def smallest(bound: Callable[[int], float], wanted: float, first: int = 1) -> fl
     with quietly():
         below, above = first - 1, first
         while not bound(above) <= wanted:
-            below, above = above, 2 * above
-            if above > 10**18:
+            if above >= 10**18:
                 return np.inf
+            below, above = above, min(2 * above, 10**18)
         while above - below > 1:
             middle = (above + below) // 2
             if bound(middle) <= wanted:

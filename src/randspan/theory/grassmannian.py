@@ -39,11 +39,14 @@ def angles(U: ArrayLike, V: ArrayLike) -> NDArray[np.float64]:
     # Sines are accurate for small angles, cosines for large ones.
     cosines = np.linalg.svd(left.T @ right, compute_uv=False)
     sines = np.linalg.svd(left - right @ (right.T @ left), compute_uv=False)[::-1]
-    return np.where(cosines**2 < 0.5, np.arccos(np.clip(cosines, 0, 1)), np.arcsin(sines))[::-1]
+    large, small = np.arccos(np.clip(cosines, 0, 1)), np.arcsin(np.clip(sines, 0, 1))
+    return np.where(cosines**2 < 0.5, large, small)[::-1]
 
 
 def distance(U: ArrayLike, V: ArrayLike) -> float:
-    """‖P_U - P_V‖, P the orthogonal projections: the sine of the largest angle, 1 if dimensions differ.
+    """‖P_U - P_V‖, the sine of the largest angle; 1 where dimensions differ.
+
+    P are the orthogonal projections.
 
     Parameters
     ----------

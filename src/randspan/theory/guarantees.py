@@ -15,14 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice
+from ..checks import check_n_components
 from ..estimators import SpanClassifier, SpanRegressor
-from ..families import Family, estimate_kernel
-from ..families.parts.rows import as_rows
+from ..families import Family
+from ..families.parts.randomness import seed_from
+from ..families.parts.rows import Rows, as_rows
 from ..families.parts.sample import Sample
+from ..frame import as_family
 from ..losses import Loss
 from . import certificate, rks, ua
 from .certificate import Certificate, Interval
+from .conditions import quietly
 from .intervals import clopper_pearson, empirical_bernstein
 from .tables import table
 
@@ -66,15 +69,17 @@ class Constants:
     def arguments(self) -> dict[str, float]:
         """Those that `how_many` takes."""
         found = {name: value for name, value in asdict(self).items() if name != "remark"}
+        if np.isfinite(self.sup):  # sup‖φ‖² is asked of Gaussian objects, which are not bounded
+            found.pop("sup_square")
         return {name: v for name, v in found.items() if v is not None and np.isfinite(v)}
 
 
-def constants(family: Family, X: ArrayLike) -> Constants:
+def constants(family: Family | str, X: ArrayLike) -> Constants:
     """sup|φ|, sup k(x, x), and L, φ(0), E θ'θ and B of UA Theorem 3.2, as the family knows them.
 
     Parameters
     ----------
-    family : Family
+    family : Family or str
         What it leaves open ("median", ranges) is read from X.
     X : array, sparse matrix or data frame
         Rows as functions see them: standardised, if a model standardises.
@@ -87,7 +92,7 @@ def constants(family: Family, X: ArrayLike) -> Constants:
     5.2899
     """
     rows = as_rows(X)
-    law = family.resolve(Sample.of(rows, 0, len(rows)), len(rows), 0)
+    law = _resolved(family, rows)
     longest = float(np.sqrt(np.max(_squared_lengths(rows.exact), initial=0.0)))
     d = rows.shape[1]
     found = Constants(float(law.bounded), float(law.sup_square(d)), longest)
@@ -96,8 +101,13 @@ def constants(family: Family, X: ArrayLike) -> Constants:
     except ValueError as reason:
         return replace(found, remark=str(reason))
     radius = float(np.hypot(longest, 1.0)) if profile.extended else longest
-    known = {"lipschitz": profile.lipschitz, "at_zero": profile.at_zero}
-    return replace(found, radius=radius, second_moment=profile.second_moment, **known)
+    return replace(
+        found,
+        radius=radius,
+        lipschitz=profile.lipschitz,
+        at_zero=profile.at_zero,
+        second_moment=profile.second_moment,
+    )
 
 
 def mixture_norm(family: Family, points: ArrayLike, coefficients: ArrayLike) -> float:
@@ -172,11 +182,19 @@ def kernel_error(
     >>> found.largest[0] < 0.2
     True
     """
-    counts = (int(k),) if np.ndim(k) == 0 else tuple(int(one) for one in k)  # type: ignore[union-attr, arg-type]
-    exact = family.kernel(X)
+    counts = tuple(int(one) for one in np.atleast_1d(np.asarray(k)))
+    for count in counts:
+        check_n_components(count)
+    rows = as_rows(X)
+    law = _resolved(family, rows)  # once, so that all draws have the bandwidth of the kernel
+    exact = law.closed_form(rows, rows)
 
     def errors(count: int, seed: int) -> tuple[float, float]:
-        apart = estimate_kernel(family, X, n_components=count, random_state=seed) - exact
+        drawn = law.drawn(rows.shape[1], count, seed_from(seed))
+        Z = drawn.seeing(rows).values(rows).astype(np.float64)
+        products = Z @ Z.T
+        dense = products.toarray() if sparse.issparse(products) else products
+        apart = dense / count - exact
         return float(np.linalg.norm(apart, 2)), float(np.abs(apart).max())
 
     found, predicted = [], []
@@ -221,10 +239,10 @@ def rkhs_norm(model: SpanRegressor | SpanClassifier) -> float | NDArray[np.float
 def complexity(
     model: SpanRegressor | SpanClassifier, X: ArrayLike, n_signs: int = 100, random_state: int = 0
 ) -> tuple[float, float]:
-    """The empirical Rademacher complexity of {Σ w_i φ_i : |w_i| ≤ C/k} on rows, C as fitted.
+    """The empirical Rademacher complexity of {Σ w_i φ_i : |w_i| ≤ C/k}, C = k‖w‖_∞ of the fit.
 
-    (C/k) Σ_i |(1/m) Σ_j σ_j φ_i(x_j)|, averaged over random signs σ; for bins and leaves a sum over
-    cells.
+    (C/k) Σ_i |(1/m) Σ_j σ_j φ_i(x_j)|, averaged over random signs σ; for bins a sum over cells. The
+    intercept is left out.
 
     Parameters
     ----------
@@ -240,9 +258,15 @@ def complexity(
     estimate, standard error : float
     """
     _refuse_unbounded(model)
-    k, weights = model.functions_.n_components, np.abs(model.weights_).max()
-    values = model.functions_(X)
-    return rks.empirical_rademacher(values, k * float(weights), k, n_signs, random_state)
+    _refuse_machine(model)
+    functions, rows = model.functions_, as_rows(X)
+    signs = rks.random_signs(len(rows), n_signs, random_state)
+    sums: Any = 0.0
+    for start in range(0, len(rows), ROWS):
+        some = slice(start, start + ROWS)
+        sums = sums + functions(rows.values[some]).T @ signs[some]
+    k, weights = functions.n_components, float(np.abs(model.weights_).max())
+    return rks.of_signed_sums(sums, k * weights, k, len(rows))
 
 
 def certify(
@@ -257,10 +281,10 @@ def certify(
     """What is guaranteed of the risk of a fitted model, with probability 1 - δ, term by term.
 
     A classifier of two classes: RKS Lemma 3, R[f] ≤ R_emp[f] + 4LC/√m + 2c(0)/√m +
-    2LC√(log(1/δ)/2m), for the loss it was fitted with (L on the range of f). C is read from the fit,
-    so that the bound is that of a union over C_j = 2^j with δ_j = δ/(j(j+1)). A minimiser without
-    ridge and intercept in a box fixed beforehand also has RKS Theorem 1. A regressor with the
-    squared loss: RHSS Theorem 4.9, the same union, for predictions that are clipped.
+    2LC√(log(1/δ)/2m), for the loss it was fitted with (L on the range of f). C is read from the
+    fit, so that the bound is that of a union over C_j = 2^j with δ_j = δ/(j(j+1)). A minimiser
+    without ridge and intercept in a box fixed beforehand also has RKS Theorem 1. A regressor with
+    the squared loss: RHSS Theorem 4.9, the same union, for predictions that are clipped.
 
     These bounds hold for every function of the class at once, and are far above what is seen; a
     user acts on the interval from ``held_out`` rows.
@@ -296,11 +320,7 @@ def certify(
     """
     check_is_fitted(model)
     family, functions = model.frame_.family, model.functions_
-    if model.n_components_ == np.inf:
-        raise ValueError(
-            "An exact kernel machine has no box of weights, which the bounds are about: give "
-            "n_components a number."
-        )
+    _refuse_machine(model)
     if family.trains:
         raise ValueError(
             f"Functions of {family!r} were trained on these rows: bounds are for functions drawn "
@@ -309,117 +329,146 @@ def certify(
     _refuse_unbounded(model)
     if family.sparse and not cells:
         raise ValueError(
-            f"The class of {family!r} has not the complexity C/√m: one grid with every row in a cell "
-            "of its own fits anything. cells=True certifies it by the complexity of its cells."
+            f"The class of {family!r} has not the complexity C/√m: one grid with every row in a "
+            "cell of its own fits anything. cells=True certifies it by the complexity of its cells."
         )
     weights = np.atleast_2d(model.weights_)
     if len(weights) > 1:
-        kinds = ("classes", "two") if isinstance(model, SpanClassifier) else ("targets", "one")
-        raise ValueError(f"These bounds are for {kinds[1]} {kinds[0]}, the model has several.")
+        several = isinstance(model, SpanClassifier)
+        wanted = "two classes" if several else "one target"
+        raise ValueError(f"These bounds are for {wanted}; the model has {len(weights)} columns.")
     largest = functions.n_components * float(np.abs(weights).max(initial=0.0))
     C = family.bounded * largest + float(np.abs(model.intercept_).max())
     cellwise = _cellwise(functions, X) if family.sparse else None
     known = {"functions": functions.n_components, "cellwise": cellwise}
+    rows = _Rows.of(model, X, y)
+    new = None if held_out is None else _Rows.of(model, *held_out)
     if isinstance(model, SpanClassifier):
-        return _of_classifier(model, X, y, delta, held_out, C, known)
-    return _of_regressor(model, X, y, delta, held_out, C, known)
+        return _of_classifier(model, rows, new, delta, C, known)
+    return _of_regressor(model, rows, new, delta, C, known)
 
 
-def _of_classifier(model, X, y, delta, held_out, C: float, known: dict[str, Any]) -> Certificate:
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows and targets as a fit would take them: numbers, or ±1 for two classes."""
+
+    X: Any
+    targets: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model, X, y) -> _Rows:
+        X, y = model._validate(X, y, first=False, min_rows=1)
+        return cls(X, model._source(X, y, None).targets()[:, 0])
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+def _of_classifier(
+    model, rows: _Rows, new: _Rows | None, delta: float, C: float, known: dict[str, Any]
+) -> Certificate:
     loss: Loss = model._model.task.loss
-    rows = len(as_rows(X))
+    both = np.array([-1.0, 1.0])
 
     def constants_of(C: float) -> tuple[float, float]:
-        steepest = float(np.abs(loss.slope(np.array([-C]), np.array([1.0])))[0])
-        L = loss.lipschitz if np.isfinite(loss.lipschitz) else steepest
+        # A convex loss is steepest at an end.
+        L = loss.lipschitz
+        if not np.isfinite(L):
+            L = max(float(np.abs(loss.slope(np.array([C * s]), np.ones(1)))[0]) for s in both)
         return L, float(loss.value(np.zeros(1), np.ones(1))[0])
 
-    def losses(X, y) -> NDArray[np.float64]:
-        signs = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
-        return loss.value(model.decision_function(X), signs)
+    def losses(some: _Rows) -> NDArray[np.float64]:
+        return loss.value(model.decision_function(some.X), some.targets)
 
-    excess, why = _theorem_1(model, constants_of, rows, delta)
-    remarks = (*_fixed_in_advance(model), *why)
+    excess, why = _theorem_1(model, constants_of, len(rows), delta)
+    remarks = [*_fixed_in_advance(model), *why]
     measured: list[Interval] = []
-    if held_out is not None:
-        new, truth = held_out[0], np.asarray(held_out[1])
-        wrong, m = int((model.predict(new) != truth).sum()), len(truth)
-        exact = ("Clopper-Pearson", m)
-        measured.append(
-            Interval("share of wrong classes", wrong / m, *clopper_pearson(wrong, m, delta), *exact)
-        )
-        width = float(loss.value(np.array([-C]), np.ones(1))[0])
-        measured.append(_bernstein(f"{loss.name} risk", losses(new, truth), width, delta))
-    empirical = float(losses(X, y).mean())
+    if new is not None:
+        said = np.where(model.predict(new.X) == model.classes_[1], 1.0, -1.0)
+        wrong, m = int((said != new.targets).sum()), len(new)
+        between = clopper_pearson(wrong, m, delta)
+        name = "share of wrong classes"
+        measured.append(Interval(name, wrong / m, *between, "Clopper-Pearson", m))
+        ends = loss.value(C * both, np.ones(2))
+        width = float(max(ends) - min(0.0, *ends))
+        measured += _bernstein(f"{loss.name} risk", losses(new), width, delta)
+    empirical = float(losses(rows).mean())
     known |= {"risk": f"{loss.name} risk", "excess": excess}
-    known |= {"remarks": remarks, "held_out": tuple(measured)}
-    return certificate.of_classifier(empirical, C, constants_of, rows, delta, **known)
+    known |= {"remarks": tuple(remarks), "held_out": tuple(measured)}
+    return certificate.of_classifier(empirical, C, constants_of, len(rows), delta, **known)
 
 
-def _of_regressor(model, X, y, delta, held_out, C: float, known: dict[str, Any]) -> Certificate:
+def _of_regressor(
+    model, rows: _Rows, new: _Rows | None, delta: float, C: float, known: dict[str, Any]
+) -> Certificate:
     if not model._model.task.loss.squared:
         raise ValueError(
-            f"RHSS Theorem 4.9 is about the squared loss, the model has {model.loss!r}: measure its "
-            "risk on held-out rows (rs.theory.empirical_bernstein)."
+            f"RHSS Theorem 4.9 is about the squared loss, the model has {model.loss!r}: measure "
+            "its risk on held-out rows (rs.theory.empirical_bernstein)."
         )
     if model.clip is None:
         raise ValueError(
             "RHSS Theorem 4.9 needs predictions within a range: clip='auto' or a number."
         )
-    truth = np.asarray(y, dtype=np.float64)
     lower, upper = (float(side[0]) for side in model._clipped(np.array([[-np.inf], [np.inf]])))
-    T = max(abs(lower), abs(upper))
-    if np.abs(truth).max() > T:
+    T, truth = max(abs(lower), abs(upper)), rows.targets
+    if np.abs(truth).max() > T or T == 0:
         raise ValueError(
-            f"clip={model.clip!r} is smaller than the largest |y| of {np.abs(truth).max():g}: Theorem "
-            "4.9 needs |y| ≤ T and |f| ≤ T."
+            f"clip={model.clip!r} is smaller than the largest |y|, {np.abs(truth).max():g}, or 0: "
+            "Theorem 4.9 needs |y| ≤ T and |f| ≤ T."
         )
-    remarks = (*_fixed_in_advance(model), f"|y| ≤ {T:g} is assumed of new rows too.")
-    measured: tuple[Interval, ...] = ()
-    if held_out is not None:
-        new, unseen = held_out[0], np.asarray(held_out[1], dtype=np.float64)
-        squares = (model.predict(new) - unseen) ** 2
-        beyond = int((np.abs(unseen) > T).sum())
+    remarks = _fixed_in_advance(model)
+    remarks.append(f"y within [{lower:g}, {upper:g}] is assumed of new rows too.")
+    if isinstance(model.clip, str):
+        remarks.append("That range was read from the same targets; strictly, give clip a number.")
+    measured: list[Interval] = []
+    if new is not None:
+        beyond = int(((new.targets < lower) | (new.targets > upper)).sum())
         if beyond:
-            remarks += (f"It fails: {beyond} of {len(unseen)} held-out rows have a larger |y|.",)
-        width = max((upper - lower) ** 2, float(squares.max()))
-        measured = (_bernstein("mean squared error", squares, width, delta),)
-    squares = (model.predict(X) - truth) ** 2
-    known |= {"risk": "mean squared error", "remarks": remarks, "held_out": measured}
-    rows, empirical = len(truth), float(squares.mean())
-    return certificate.of_regressor(empirical, C, T, rows, delta, float(truth.var()), **known)
+            remarks.append(f"It fails: {beyond} of {len(new)} held-out rows are outside of it.")
+        else:
+            squares = (model.predict(new.X) - new.targets) ** 2
+            measured = _bernstein("mean squared error", squares, (upper - lower) ** 2, delta)
+    squares = (model.predict(rows.X) - truth) ** 2
+    known |= {"risk": "mean squared error", "remarks": tuple(remarks), "held_out": tuple(measured)}
+    empirical, trivial = float(squares.mean()), float(truth.var())
+    return certificate.of_regressor(empirical, C, T, len(rows), delta, trivial, **known)
 
 
 def _theorem_1(model, constants_of, rows: int, delta: float) -> tuple[float | None, list[str]]:
     """RKS Theorem 1 where it applies, and why it does not."""
+    task, family = model._model.task, model.frame_.family
+    weights = getattr(model, "class_weight_", None)
     reasons = {
-        "no box was fixed beforehand (bound=)": model.bound is None,
+        "no box was fixed beforehand (bound=)": task.bound is None,
         "the fit has a ridge (alpha=0)": model.alpha_ > 0,
-        "the intercept is in no box (fit_intercept=False)": model.fit_intercept,
-        "cells have another complexity": model.frame_.family.sparse,
+        "the intercept is in no box (fit_intercept=False)": task.intercept,
+        "classes have weights": weights is not None and bool(np.ptp(np.asarray(weights)) > 0),
+        "predictions are clipped (clip=None)": model.clip is not None,
+        "cells have another complexity": family.sparse,
+        "functions were not drawn independently": not family.independent,
         "the solver stopped short": not model.solution_.converged,
     }
     found = [reason for reason, holds in reasons.items() if holds]
     if found:
         return None, [f"RKS Theorem 1 does not apply: {'; '.join(found)}."]
-    C = model.frame_.family.bounded * float(model.bound)
+    C = family.bounded * float(task.bound)
     L, at_zero = constants_of(C)
     k = model.functions_.n_components
-    with certificate.quietly():
-        return rks.theorem_1(L, C, at_zero, rows, k, delta / 2), []
+    with quietly():
+        excess = rks.theorem_1(L, C, at_zero, rows, k, delta / 2)
+    return excess, ["RKS Theorem 1 is for a fit of all of these rows, and no others, unweighted."]
 
 
 def _fixed_in_advance(model) -> list[str]:
     """What the draw was told by the rows themselves."""
     if model.frame is not None:
-        return [
-            "The frame was handed in: functions were fixed in advance if it was read from other rows."
-        ]
+        return ["The frame was handed in: functions were fixed in advance if other rows made it."]
     frame, family = model.frame_, model.frame_.family
     read = {
-        "centre and scale of the columns": frame.centre is not None or frame.scale is not None,
+        "centre and scale of the columns": frame.centre is not None or frame.bend is not None,
         "learned scales, which have seen the targets": frame.importances is not None,
-        "a median γ": family.gamma_is_open,
+        "a median γ": _reads_gamma(family),
         "ranges or centres": _reads_rows(family),
         "the number of functions": isinstance(model.n_components, str),
     }
@@ -429,8 +478,13 @@ def _fixed_in_advance(model) -> list[str]:
     return [
         f"The draw was not fixed in advance: {', '.join(found)} were read from the same rows. "
         "Strictly the bound is for a frame read from other rows (frame=rs.Frame.read(...)); a few "
-        "numbers read from many rows hardly move it, learned scales may."
+        "numbers read from many rows hardly move it, learned scales and centres may."
     ]
+
+
+def _reads_gamma(family: Family) -> bool:
+    parts = getattr(family, "parts", [])
+    return any(map(_reads_gamma, parts)) if parts else family.gamma_is_open
 
 
 def _reads_rows(family: Family) -> bool:
@@ -440,6 +494,20 @@ def _reads_rows(family: Family) -> bool:
     params = family.get_params(deep=False)
     ranged = params.get("interval", 0) is None and params.get("threshold") != "normal"
     return ranged or params.get("centers") == "data" or "anchors" in params
+
+
+def _resolved(family: Family | str, rows: Rows) -> Family:
+    """A family that has read what it leaves open."""
+    return as_family(family).resolve(Sample.of(rows, 0, len(rows)), len(rows), 0)
+
+
+def _refuse_machine(model) -> None:
+    check_is_fitted(model)
+    if model.n_components_ == np.inf:
+        raise ValueError(
+            "An exact kernel machine has no box of weights, which the bounds are about: give "
+            "n_components a number."
+        )
 
 
 def _refuse_unbounded(model) -> None:
@@ -453,21 +521,27 @@ def _refuse_unbounded(model) -> None:
 
 
 def _cellwise(functions, X) -> float:
-    """(1/P) Σ_cells √n_c/m of the rows, with P functions in all."""
+    """The complexity of the class with C = 1: (1/P) Σ_cells √n_c/m, and 1/√m for dense functions.
+
+    C contains sup|φ|, by which the weights of cells are smaller.
+    """
     values = sparse.csc_array(functions(X))
     dense = functions.n_columns - sum(part.n_columns for part in functions.cell_parts)
     m, P = values.shape[0], functions.n_components
     counts = np.diff(values.indptr)[dense:]
     # Rows in no known cell are each in a cell of their own, at worst.
     unknown = m * sum(part.n_components for part in functions.cell_parts) - counts.sum()
-    cells = (np.sqrt(counts).sum() + unknown) / (P * m)
-    return float(cells + dense / P * functions.family.bounded / np.sqrt(m))
+    cells = (np.sqrt(counts).sum() + unknown) / (P * m * functions.family.bounded)
+    return float(max(cells + dense / P / np.sqrt(m), 1 / np.sqrt(m)))
 
 
-def _bernstein(risk: str, losses: NDArray, width: float, delta: float) -> Interval:
+def _bernstein(risk: str, losses: NDArray, width: float, delta: float) -> list[Interval]:
+    """An interval, of two rows or more."""
+    if len(losses) < 2:
+        return []
     lower, upper = empirical_bernstein(losses, width, delta)
     found = ("empirical Bernstein", len(losses))
-    return Interval(risk, float(losses.mean()), max(lower, 0.0), upper, *found)
+    return [Interval(risk, float(losses.mean()), max(lower, 0.0), upper, *found)]
 
 
 def _squared_lengths(X: Any) -> NDArray[np.float64]:

@@ -65,12 +65,13 @@ class HowMany:
             )
             for answer in self.answers
         ]
-        title = f"How many functions (k) and rows (m) for an error of {self.error:g}, δ = {self.delta:g}"
+        wanted = f"an error of {self.error:g}, δ = {self.delta:g}"
+        title = f"How many functions (k) and rows (m) for {wanted}"
         return f"{title}\n\n{table(('bound', 'error', 'k', 'm', 'remark'), rows)}\n\n{ADVICE}"
 
 
 ADVICE = (
-    "These are guarantees for the worst case: what is observed is usually smaller by the factor that "
+    "These are guarantees for the worst case: what is observed is usually smaller, by factors that "
     'docs/how_many.md shows. n_components="auto" asks the data instead.'
 )
 
@@ -160,7 +161,7 @@ def _mixtures(
         return [*found, Answer(name, about, None, None, missing)]
 
     def bound(k: int) -> float:
-        return ua.theorem_3_2(norm, k, delta, at_zero=at_zero, **at)
+        return ua.theorem_3_2(norm, k, delta, at_zero=at_zero, **at)  # type: ignore[arg-type]
 
     try:
         answer = Answer(name, about, smallest(bound, error), None, f"{known}, {_listed(at)}")
@@ -212,6 +213,8 @@ def _subspaces(error: float, delta: float, rows: int | None, c: float) -> list[A
 
     k = smallest(lambda k: rhss.corollary_4_7(k, rows, delta, radius, c), error)
     known = f"n = {rows:,}, c = {c:g}: the best line of k alone"
+    if k > rows:
+        known += "; k = n interpolates"
     return [
         Answer(names[0], about, k, None, known),
         Answer(names[1], about, smallest(exact, error), None, f"n = {rows:,}, uniform subspaces"),

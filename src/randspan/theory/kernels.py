@@ -1,4 +1,4 @@
-"""How many directions of a kernel matrix matter at a ridge, and which rows and functions carry them.
+"""How many directions of a kernel matrix matter at a ridge, and who carries them.
 
 K is the kernel matrix of n rows, α the ridge of (K + αI): the ``alpha`` of the estimators.
 """
@@ -43,10 +43,9 @@ def row_leverage(kernel: ArrayLike, alpha: float) -> NDArray[np.float64]:
         α > 0.
     """
     require_positive(alpha=alpha)
-    K = _square(kernel)
-    factor = linalg.cholesky(K + alpha * np.eye(len(K)), lower=True)
-    inverse = linalg.solve_triangular(factor, np.eye(len(K)), lower=True)
-    return 1 - alpha * (inverse**2).sum(axis=0)
+    sizes, vectors = linalg.eigh(_square(kernel))
+    sizes = np.maximum(sizes, 0)
+    return vectors**2 @ (sizes / (sizes + alpha))
 
 
 def function_leverage(values, alpha: float) -> NDArray[np.float64]:
@@ -63,8 +62,8 @@ def function_leverage(values, alpha: float) -> NDArray[np.float64]:
         α > 0.
     """
     require_positive(alpha=alpha)
-    n, k = values.shape
     Z = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+    n, k = Z.shape
     if n < k:
         factor = linalg.cholesky(Z @ Z.T / k + alpha * np.eye(n), lower=True)
         return (linalg.solve_triangular(factor, Z, lower=True) ** 2).sum(axis=0) / k
@@ -81,10 +80,11 @@ def functions_needed(
 ) -> dict[str, float]:
     """k ≥ (8/3) Δ⁻² (n sup²/α) ln(16 d(α)/δ), and d(α) in place of n sup²/α for leverage sampling.
 
-    Then (1 - Δ)(K + αI) ≼ ZZ'/k + αI ≼ (1 + Δ)(K + αI) with probability 1 - δ: predictions of the
-    drawn functions have a risk near that of the exact kernel machine. Avron, Kapralov, Musco, Musco,
-    Velingker and Zandieh (ICML 2017), Theorem 7 and Lemma 6, whose functions have |φ| = 1; by the
-    matrix Bernstein inequality sup² stands where n is. The constant 8/3 is for Δ ≤ 1/2.
+    Then (1 - Δ)(K + αI) ≼ ZZ'/k + αI ≼ (1 + Δ)(K + αI) with probability 1 - δ: predictions of
+    the drawn functions have a risk near that of the exact kernel machine. Avron, Kapralov, Musco,
+    Musco, Velingker and Zandieh (ICML 2017), Theorem 7 and Lemma 6, for independent functions with
+    |φ| = 1; by the matrix Bernstein inequality n·sup² stands where n does. The constant 8/3 is for
+    Δ ≤ 1/2.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def lemma_4_2(distance: Number, apart: Number) -> Number:
 
 
 def lemma_4_3(k: Number, covering: Number) -> Number:
-    """(1 - 1/N)^k ≤ exp(-k/N): the chance that none of k lines falls into a ball of probability 1/N.
+    """(1 - 1/N)^k ≤ exp(-k/N): the chance that no line of k falls into a ball of probability 1/N.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def theorem_4_6(
     lemma_4_4(k, n)
     share = np.sqrt(np.asarray(n) * error) / (2 * np.asarray(c) * norm)
     found = delta_1 + np.exp(-np.asarray(k) * share ** (np.asarray(n) - 1.0))
-    say_if_vacuous(found > 0.99, "the chance of failure is hardly below 1")
+    say_if_vacuous(found > 0.99, "failure may have a chance of more than 99 %")
     return plain(np.minimum(found, 1.0))
 
 

@@ -9,20 +9,26 @@ With an intercept, or functions of another bound, C = sup|φ|·k‖w‖_∞ + |b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from . import ua
 from .conditions import (
     Number,
     log_inverse,
     plain,
+    quietly,
     require,
     require_chance,
     require_nonnegative,
     require_positive,
     say_if_vacuous,
 )
+
+RANGE = "it is as large as the range 2LC of the loss"
 
 
 def lemma_1(norm: Number, k: Number, delta: Number) -> Number:
@@ -51,7 +57,10 @@ def lemma_2(lipschitz: Number, C: Number, k: Number, delta: Number) -> Number:
     delta : float
     """
     require_nonnegative(lipschitz=lipschitz)
-    return plain(np.asarray(lipschitz) * lemma_1(C, k, delta))
+    with quietly():
+        found = np.asarray(lipschitz) * lemma_1(C, k, delta)
+    say_if_vacuous(found >= 2 * np.asarray(lipschitz) * C, RANGE)
+    return plain(found)
 
 
 def lemma_3(
@@ -130,7 +139,7 @@ def theorem_2(
     require_chance(delta=delta)
     L = np.asarray(lipschitz, dtype=np.float64)
     found = 4 * L * complexity + 2 * np.abs(at_zero) / np.sqrt(m) + _deviation(L, C, m, delta)
-    say_if_vacuous(found > 2 * L * C, "it is larger than the range 2LC of the loss")
+    say_if_vacuous(found >= 2 * L * C, RANGE)
     return plain(found)
 
 
@@ -147,7 +156,12 @@ def lemma_4(radius: Number, k: Number, delta: Number) -> Number:
     k : int
     delta : float
     """
-    return ua.theorem_3_1(radius, k, delta)
+    with quietly():
+        found = ua.theorem_3_1(radius, k, delta)
+    say_if_vacuous(
+        np.greater_equal(found, 2 * np.asarray(radius)), "no two vectors are as far apart"
+    )
+    return found
 
 
 def rademacher(C: Number, m: Number) -> Number:
@@ -189,11 +203,25 @@ def empirical_rademacher(
     -------
     estimate, standard error : float
     """
-    m, columns = values.shape
-    signs = np.random.default_rng(random_state).choice([-1.0, 1.0], size=(m, n_signs))
-    sums = np.abs(values.T @ signs).sum(axis=0)
-    draws = np.asarray(sums, dtype=np.float64) * C / ((k or columns) * m)
-    return float(draws.mean()), float(draws.std(ddof=1) / np.sqrt(n_signs))
+    require(n_signs > 1, f"n_signs must be 2 at least, got {n_signs!r}")
+    known = values if sparse.issparse(values) else np.asarray(values)
+    m, columns = known.shape
+    sums = known.T @ random_signs(m, n_signs, random_state)
+    return of_signed_sums(sums, C, k or columns, m)
+
+
+def random_signs(m: int, n_signs: int, random_state: int) -> NDArray[np.float64]:
+    """m rows of signs, a column for every draw."""
+    return np.random.default_rng(random_state).choice([-1.0, 1.0], size=(m, n_signs))
+
+
+def of_signed_sums(sums: NDArray, C: float, k: int, m: int) -> tuple[float, float]:
+    """The mean over draws of (C/k) Σ_i |(1/m) Σ_j σ_j φ_i(x_j)|, and its standard error.
+
+    ``sums`` are Σ_j σ_j φ_i(x_j), a row for every function and a column for every draw.
+    """
+    draws = np.abs(np.asarray(sums, dtype=np.float64)).sum(axis=0) * C / (k * m)
+    return float(draws.mean()), float(draws.std(ddof=1) / np.sqrt(len(draws)))
 
 
 def cellwise_rademacher(counts: NDArray, C: float, groups: int) -> float:
@@ -227,7 +255,7 @@ def loss_constants(loss: str, C: Number) -> tuple[Number, float]:
     loss : {"hinge", "squared", "squared_hinge", "exponential", "logistic"}
     C : float
     """
-    slopes = {
+    slopes: dict[str, Callable] = {
         "hinge": lambda C: np.ones_like(C),
         "squared": lambda C: 2 * (1 + C),
         "squared_hinge": lambda C: 2 * (1 + C),

@@ -8,6 +8,7 @@ LAPACK's order of columns is the upper triangle here.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -17,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 @cache
-def _routine(name: str, arguments: int) -> ctypes._CFuncPtr:
+def _routine(name: str, arguments: int) -> Callable[..., None]:
     from scipy.linalg import cython_lapack
 
     capsule = cython_lapack.__pyx_capi__[name]
@@ -32,7 +33,8 @@ def _routine(name: str, arguments: int) -> ctypes._CFuncPtr:
 
 def _call(name: str, letters: bytes, A: Array) -> bool:
     """A routine (letters, n, A, n, info) on a square matrix; whether it failed."""
-    assert A.flags.c_contiguous and A.dtype == np.float64 and A.shape[0] == A.shape[1]
+    assert A.flags.c_contiguous
+    assert A.dtype == np.float64
     n, info = ctypes.c_int(len(A)), ctypes.c_int(0)
     at = [ctypes.byref(ctypes.c_char(letter)) for letter in letters]
     size = ctypes.byref(n)

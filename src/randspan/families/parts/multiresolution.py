@@ -31,7 +31,7 @@ from .rows import Rows
 # tensor grid, and of a sparse one.
 MOST_PRODUCTS, TENSOR_PRODUCTS, SPARSE_PRODUCTS = 2**18, 2**14, 2**12
 # Places at which the largest values of basis functions are looked for.
-PLACES = 2**12 + 1
+PLACES = 2**13
 # Entries of kernels that are computed at once.
 AT_ONCE = 2**20
 # Basis functions whose coefficients are summed for a norm.
@@ -126,7 +126,7 @@ class Multiresolution(Family):
 
     def sup_square(self, n_features):
         """Σ over terms of the largest Σ_l φ_l(x)² of every rung, on a fine grid of places."""
-        places = np.linspace(0, 1, PLACES)
+        places = np.arange(PLACES) * (np.sqrt(5) - 1) / 2 % 1  # of every phase at every scale
         law = self.law
         ladders = law.ladders(n_features)
         known: dict[int, list[float]] = {}
@@ -246,7 +246,7 @@ class MultiresolutionFunctions(Functions):
         if count > MOST_NODES:
             raise ValueError(
                 f"The norm is a sum over all {count:,} basis functions, of which at most "
-                f"{MOST_NODES:,} are summed: draw functions of a smaller depth, or on a sparse grid."
+                f"{MOST_NODES:,} are summed: use a smaller depth, or a sparse grid."
             )
         total = 0.0
         for rungs, shape in zip(terms, shapes, strict=True):

@@ -1,0 +1,1 @@
+"""Maillard and Munos, *Brownian motions and scrambled wavelets for least-squares regression*."""

@@ -1,0 +1,1 @@
+"""Cao and Lan, *A model-agnostic randomized learning framework based on RHSS*."""

@@ -1,0 +1,1 @@
+"""Rahimi and Recht, *Weighted sums of random kitchen sinks*."""

@@ -1,0 +1,1 @@
+"""Rahimi and Recht, *Uniform approximation of functions with random bases*."""
