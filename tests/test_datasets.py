@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import hashlib
 import io
 import tarfile
 import threading
 import time
+import warnings
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,8 +21,11 @@ import randspan as rs
 from randspan.datasets import DataError, files, tables
 from randspan.datasets.files import FILES, File
 
-# Downloads that fail leave sockets to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+# Sockets of downloads that fail.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 TEXT = b"1,2,3\n4,5,6\n" * 200
@@ -227,13 +232,16 @@ class Server(BaseHTTPRequestHandler):
             body = body[: len(body) // 2]
         if mood == "wrong":
             body = body[::-1]
-        for start in range(0, len(body), 500):
-            self.wfile.write(body[start : start + 500])
-            if mood == "slow":
-                time.sleep(0.05)
-            if mood == "stalls" and start:
-                time.sleep(3)
-        self.wfile.flush()
+        try:
+            for start in range(0, len(body), 500):
+                self.wfile.write(body[start : start + 500])
+                if mood == "slow":
+                    time.sleep(0.05)
+                if mood == "stalls" and start:
+                    time.sleep(1.5)
+            self.wfile.flush()
+        except OSError:
+            pass  # nobody listens any more
 
     def log_message(self, *args):
         pass
@@ -244,16 +252,21 @@ def server(empty, monkeypatch):
     """A server, a file that it serves, and the cache."""
     kind = type("Kind", (Server,), {"mood": "well", "served": TEXT, "requests": 0})
     running = ThreadingHTTPServer(("127.0.0.1", 0), kind)
+    running.daemon_threads = False  # so that closing waits for all of them
     thread = threading.Thread(target=running.serve_forever, daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{running.server_port}/file"
     file = File("a/file.csv.gz", address, hashlib.sha256(TEXT).hexdigest())
     monkeypatch.setitem(FILES, file.name, file)
-    monkeypatch.setattr(files, "SECONDS", 1)
+    monkeypatch.setattr(files, "SECONDS", 0.5)
     kind.cache = empty
     yield kind
     running.shutdown()
     running.server_close()
+    thread.join()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()  # downloads that fail leave sockets to the garbage collector
 
 
 def kept(server):

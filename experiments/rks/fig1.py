@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -70,11 +70,15 @@ def items(quick: bool, sets: tuple[str, ...] = tuple(SETS)) -> list[Item]:
     ]
 
 
+@lru_cache(maxsize=1)
+def loaded(which: str, quick: bool) -> Bunch:
+    data = SETS[which]()
+    return thinned(data, QUICK_ROWS, 0) if quick else data
+
+
 def curve(which: str, method: str, quick: bool) -> dict[str, Any]:
     """Error and seconds to train and test, for several numbers of functions or rounds."""
-    data = SETS[which]()
-    if quick:
-        data = thinned(data, QUICK_ROWS, 0)
+    data = loaded(which, quick)
     _warm_up(method, data)
     counts = COUNTS.get(method, WIDTHS)
     errors, seconds = [], []

@@ -7,10 +7,11 @@ is a draw of stumps.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
 import randspan as rs
 from experiments.running import Item
@@ -35,10 +36,14 @@ def items(quick: bool) -> list[Item]:
     ]
 
 
+@lru_cache(maxsize=1)
+def loaded(form: str, rows: int) -> Bunch:
+    return thinned(datasets.load_adult(form, scaled=True), rows, 0)
+
+
 def weights(form: str, k: int, quick: bool) -> dict[str, Any]:
     """‖w‖_∞ of every run, and how many of the functions differ."""
-    data = datasets.load_adult(form, scaled=True)
-    data = thinned(data, QUICK_ROWS if quick else 5_000, 0)
+    data = loaded(form, QUICK_ROWS if quick else 5_000)
     found: dict[str, Any] = {name: [] for name in ALPHAS} | {"distinct": [], "k": k}
     for seed in range(3 if quick else RUNS):
         known = {"standardize": False, "scales": None, "random_state": seed, "dtype": "float64"}
