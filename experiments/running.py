@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import facts
+
 from . import find
 
 HERE = Path(__file__).resolve().parent
@@ -65,7 +67,8 @@ def run(
         file = place / f"{item.key}.json"
         tick(item.key, number, len(items))
         if anew or not file.exists():
-            kept(file, _here(item) if quick else _apart(name, item))
+            done = _here(item) if quick else _apart(name, item)
+            kept(file, done | {"environment": facts()})
         found[item.key] = json.loads(file.read_text())
     tick("", len(items), len(items))
     return found

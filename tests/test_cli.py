@@ -61,6 +61,25 @@ def test_what_is_wrong_is_said(arguments, said):
     assert said in found.output
 
 
+def test_reproduce_shows_tables_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANDSPAN_RESULTS", str(tmp_path))
+    found = run("reproduce", "bsw-rates", "--quick")
+    assert found.exit_code == 0, found.output
+    assert "Exponents of N" in found.output
+    files = list((tmp_path / "quick" / "bsw-rates").glob("*.json"))
+    assert len(files) == 9
+    before = {file: file.stat().st_mtime_ns for file in files}
+    assert run("reproduce", "bsw-rates", "--quick").exit_code == 0
+    assert before == {file: file.stat().st_mtime_ns for file in files}
+    assert (tmp_path / "quick" / "bsw-rates" / "bsw-rates.png").exists()
+
+
+def test_reproduce_knows_its_names():
+    found = run("reproduce", "table99")
+    assert found.exit_code == 2
+    assert "table1" in found.output
+
+
 def test_the_command_is_installed_and_has_help():
     found = subprocess.run(
         [sys.executable, "-c", "from randspan.cli import main; main()", "--help"],
