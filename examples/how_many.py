@@ -71,7 +71,7 @@ def promised(name, family, X, k):
 
 def main():
     X = rows()
-    figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), sharex=True)
+    figure, axes = plt.subplots(1, 4, figsize=(13, 3.8), sharex=True, layout="constrained")
     for axis, (name, family) in zip(axes, FAMILIES.items(), strict=True):
         errors = [oracle(family, X, k, DRAWS) for k in COUNTS]
         seen = np.array([np.quantile(one, 1 - DELTA) for one in errors])
@@ -86,8 +86,7 @@ def main():
         axis.set_xlabel("grids" if name == "Bins" else "functions k")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("root mean squared error")
-    axes[1].legend(fontsize=8, loc="lower left")
-    figure.tight_layout()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig("how_many.png", dpi=110)
 
 
