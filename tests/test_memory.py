@@ -52,8 +52,8 @@ def test_the_peak_stays_inside(alpha, rng):
     """What numpy allocates during a fit, by its own account, is within the budget."""
     import tracemalloc
 
-    X = rng.normal(size=(60_000, 5))
-    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60_000)
+    X = rng.normal(size=(45_000, 5))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=45_000)
     granted = 170e6
     model = rs.SpanRegressor(
         rs.Fourier(), 1000, alpha=alpha, solver="sketched", memory_limit=granted, random_state=0
