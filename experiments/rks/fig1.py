@@ -234,5 +234,6 @@ def figure(found: dict[str, Any]) -> Any:
         line[1].set_title(TITLES[which])
         for axis in line:
             axis.grid(alpha=0.3)
-    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    known = {"loc": "outside lower center", "ncols": 4, "fontsize": 8}
+    drawn.legend(*axes[0, 0].get_legend_handles_labels(), **known)
     return drawn

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from math import ceil, log2
 from typing import Any
 
+import numpy as np
+
 from . import rhss, rks
 from .conditions import log_inverse, quietly, require_chance
 from .tables import table
@@ -181,34 +183,16 @@ def of_classifier(
     known
         Other fields of the certificate.
     """
-    C_j, delta_j = in_union(C, delta)
-    L, at_zero = constants(C_j)
-    share = delta_j if cellwise is None else delta_j / 2
+    union = _Union.of(C, delta, rows, cellwise)
+    L, at_zero = constants(union.C)
     with quietly():
-        zero = rks.theorem_2(0.0, L, 0.0, at_zero, rows, share)
-        deviation = rks.theorem_2(0.0, L, C_j, 0.0, rows, share)
-    terms = {"empirical risk": empirical}
-    if cellwise is None:
-        terms["complexity, 4LC/√m"] = 4 * L * rks.rademacher(C_j, rows)
-    else:
-        terms["complexity of cells, 4LC Σ√n_c/(Pm)"] = 4 * L * C_j * cellwise
-        # One row more or less changes it by 2C/m at most.
-        terms["its deviation, 4LC√(2 log(2/δ_j)/m)"] = 2 * 4 * L * C_j * _root(share, rows)
-    terms["2c(0)/√m"] = zero
-    terms["deviation, 2LC√(log(1/δ_j)/2m)"] = deviation
-    fields: dict[str, Any] = {
-        "result": "RKS Lemma 3",
-        "rows": rows,
-        "delta": delta,
-        "C": C,
-        "C_j": C_j,
-        "delta_j": delta_j,
-        "constants": {"L of the loss on [-C_j, C_j]": L, "c(0)": at_zero},
-        "terms": terms,
-        "bound": sum(terms.values()),
-        "trivial": at_zero,
-    }
-    return Certificate(**fields, **known)
+        zero = rks.theorem_2(0.0, L, 0.0, at_zero, rows, union.share)
+        deviation = rks.theorem_2(0.0, L, union.C, 0.0, rows, union.share)
+    terms = {"empirical risk": empirical, **union.complexity("4L", 4 * L)}
+    terms |= {"2c(0)/√m": zero, "deviation, 2LC√(log(1/δ_j)/2m)": deviation}
+    named = {"L of the loss on [-C_j, C_j]": L, "c(0)": at_zero}
+    made: dict[str, Any] = {"result": "RKS Lemma 3", "C": C, "delta": delta, "constants": named}
+    return union.certificate(terms, trivial=at_zero, **made, **known)
 
 
 def of_regressor(
@@ -239,32 +223,45 @@ def of_regressor(
     cellwise, known
         As in `of_classifier`.
     """
-    C_j, delta_j = in_union(C, delta)
-    share = delta_j if cellwise is None else delta_j / 2
+    union = _Union.of(C, delta, rows, cellwise)
     with quietly():
-        deviation = rhss.theorem_4_9(0.0, T, 0.0, rows, share)
-    terms = {"empirical risk": empirical}
-    if cellwise is None:
-        terms["complexity, 8TC/√n"] = 8 * T * rks.rademacher(C_j, rows)
-    else:
-        terms["complexity of cells, 8TC Σ√n_c/(Pn)"] = 8 * T * C_j * cellwise
-        terms["its deviation, 8TC√(2 log(2/δ_j)/n)"] = 2 * 8 * T * C_j * _root(share, rows)
+        deviation = rhss.theorem_4_9(0.0, T, 0.0, rows, union.share)
+    terms = {"empirical risk": empirical, **union.complexity("8T", 8 * T)}
     terms["deviation, T²√(8 log(1/δ_j)/n)"] = deviation
-    fields: dict[str, Any] = {
-        "result": "RHSS Theorem 4.9",
-        "rows": rows,
-        "delta": delta,
-        "C": C,
-        "C_j": C_j,
-        "delta_j": delta_j,
-        "constants": {"T, of |f| and |y|": T},
-        "terms": terms,
-        "bound": sum(terms.values()),
-        "trivial": trivial,
-    }
-    return Certificate(**fields, **known)
+    made: dict[str, Any] = {"result": "RHSS Theorem 4.9", "C": C, "delta": delta}
+    made["constants"] = {"T, of |f| and |y|": T}
+    return union.certificate(terms, trivial=trivial, **made, **known)
 
 
-def _root(delta: float, rows: int) -> float:
-    """√(log(1/δ)/2m)."""
-    return float((log_inverse(delta) / (2 * rows)) ** 0.5)
+@dataclass(frozen=True)
+class _Union:
+    """The part of the union that is used: C_j, δ_j, and how much of it a deviation has.
+
+    A complexity that is read from the rows has a deviation of its own, and half of δ_j.
+    """
+
+    C: float
+    delta: float
+    share: float
+    rows: int
+    cellwise: float | None
+
+    @classmethod
+    def of(cls, C: float, delta: float, rows: int, cellwise: float | None) -> _Union:
+        C_j, delta_j = in_union(C, delta)
+        return cls(C_j, delta_j, delta_j if cellwise is None else delta_j / 2, rows, cellwise)
+
+    def complexity(self, name: str, factor: float) -> dict[str, float]:
+        """``factor`` times the complexity of the class."""
+        if self.cellwise is None:
+            return {f"complexity, {name}C/√m": factor * rks.rademacher(self.C, self.rows)}
+        # One row more or less changes it by 2C/m at most.
+        deviation = 2 * self.C * float(np.sqrt(log_inverse(self.share) / (2 * self.rows)))
+        return {
+            f"complexity of cells, {name}C Σ√n_c/(Pm)": factor * self.C * self.cellwise,
+            f"its deviation, {name}C√(2 log(2/δ_j)/m)": factor * deviation,
+        }
+
+    def certificate(self, terms: dict[str, float], **known: Any) -> Certificate:
+        at: dict[str, Any] = {"rows": self.rows, "C_j": self.C, "delta_j": self.delta}
+        return Certificate(terms=terms, bound=sum(terms.values()), **at, **known)
