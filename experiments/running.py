@@ -56,7 +56,7 @@ def run(
     tick: Callable[[str, int, int], None] = lambda key, done, total: None,
     anew: bool = False,
 ) -> dict[str, dict[str, Any]]:
-    """Do what is not done yet; the results of all items.
+    """Do what is not done yet, or has failed; the results of all items.
 
     ``tick`` is told of every item before it begins, and once at the end.
     """
@@ -66,7 +66,8 @@ def run(
     for number, item in enumerate(items):
         file = place / f"{item.key}.json"
         tick(item.key, number, len(items))
-        if anew or not file.exists():
+        known = json.loads(file.read_text()) if file.exists() else {"failed": "not run yet"}
+        if anew or "failed" in known:
             done = _here(item) if quick else _apart(name, item)
             kept(file, done | {"environment": facts()})
         found[item.key] = json.loads(file.read_text())

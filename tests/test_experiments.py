@@ -114,7 +114,7 @@ def test_verdicts(ours, error, said):
 
 
 def test_claims_are_complete():
-    for document in ("ua",):
+    for document in ("ua", "rks", "rhss", "bsw"):
         for claim in claims.of(document).values():
             assert claim.claim
             assert claim.source

@@ -47,8 +47,7 @@ def summary(results: dict[str, dict[str, Any]]) -> dict[str, Any]:
         curves[column] = {
             what: [run[what] for run in runs] for what in ("P", "error", "fit_seconds")
         }
-    falls = all(curve["error"] == sorted(curve["error"], reverse=True) for curve in curves.values())
-    return {"curves": curves, "falls": falls}
+    return {"curves": curves}
 
 
 def tables(found: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +19,6 @@ def reproduce(
     data: Annotated[Path | None, typer.Option(help="The data folder (RANDSPAN_DATA).")] = None,
 ) -> None:
     """Run an experiment of the documents, or go on with one, and show what was found."""
-    import os
-
     if data is not None:
         os.environ["RANDSPAN_DATA"] = str(data)
     experiments = _experiments()
