@@ -1,4 +1,4 @@
-"""Random binning with learned scales: Forest Cover, Adult and the CPU set, beside LightGBM.
+"""Random binning with learned scales on Forest Cover, beside LightGBM.
 
 Forest Cover has 522,911 rows to train, class 2 against the rest. A fit begins with raw X: scales of
 the columns, cells, the choice of alpha and the solve are all part of its time. Beside its seconds
@@ -21,10 +21,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ import numpy as np
 import randspan as rs
 
 from . import report
-from .data import ERRORS, Split, a9a, cpu, forest
+from .data import ERRORS, Split, forest
 from .harness import WARM_ROWS, apart, measure, solved
 
 name = "bins"
@@ -51,15 +50,13 @@ WRONG = ERRORS["classification"]
 
 
 def run(quick: bool) -> dict[str, Any]:
-    parts = {"forest": _on_forest, "adult": _on_adult, "cpu": _on_cpu}
-    result = report.in_parts(parts, quick)
+    result = report.in_parts({"forest": _on_forest}, quick)
     result["absent"] = {} if find_spec("lightgbm") else {"LightGBM": "not installed"}
     return result
 
 
 def text(result: dict[str, Any]) -> str:
-    texts = {"forest": _forest_text, "adult": _adult_text, "cpu": _cpu_text}
-    parts = report.of_parts(result, texts)
+    parts = report.of_parts(result, {"forest": _forest_text})
     parts += [f"{who}: SKIPPED, {why}" for who, why in result["absent"].items()]
     return "\n\n".join([*parts, report.bars(result["bars"])])
 
@@ -276,86 +273,6 @@ def _forest_text(found: dict[str, Any]) -> str:
             report.table(("rows", "P", "fit s", "solve s", "iterations", "floor s"), rows),
         ]
     return "\n\n".join(parts)
-
-
-# -- Adult and CPU ---------------------------------------------------------------------------------
-
-
-def _on_adult(quick: bool) -> dict[str, Any]:
-    split, grids, seeds = a9a(), *((4, 1) if quick else (30, 5))
-    if quick:
-        split = split.tiny(200)
-    found = _with_seeds(split, grids, seeds, lambda error: error)
-    learned = found["fits"][0]["error"]
-    return {**found, "bars": [report.bar("Adult: mean test error, %", learned, "<=", 15.3)]}
-
-
-def _on_cpu(quick: bool) -> dict[str, Any]:
-    split, grids, seeds = cpu(), *((4, 1) if quick else (350, 3))
-    if quick:
-        split = split.tiny(200)
-    size = float(np.sqrt(np.mean(split.y_test**2)))
-    found = _with_seeds(split, grids, seeds, lambda error: 100 * error / size)
-    learned = found["fits"][0]["error"]
-    return {**found, "bars": [report.bar("CPU: mean test error, %", learned, "<=", 5.3)]}
-
-
-def _with_seeds(
-    split: Split, grids: int, seeds: int, judged: Callable[[float], float]
-) -> dict[str, Any]:
-    """Fits with scales learned and without, seed by seed, in turns."""
-    model = rs.SpanRegressor if split.task == "regression" else rs.SpanClassifier
-    ways: dict[str, list[dict[str, Any]]] = {"learn": [], "None": []}
-    for seed in range(seeds):
-        for way, fits in ways.items():
-            scales = None if way == "None" else way
-            fitted = model(rs.Bins(), grids, scales=scales, random_state=seed)
-            fits.append({**measure(fitted, split), **solved(fitted)})
-    summaries = []
-    for way, fits in ways.items():
-        errors = [judged(one["error"]) for one in fits]
-        summaries.append(
-            {
-                "scales": way,
-                "error": mean(errors),
-                "error_spread": stdev(errors) if seeds > 1 else None,
-                "errors": errors,
-                **{what: mean(one[what] for one in fits) for what in ("fit_seconds", "peak_mb")},
-                "alphas": [one["alpha"] for one in fits],
-            }
-        )
-    rows, columns = split.X_train.shape
-    shape = {"rows": rows, "columns": columns, "test_rows": len(split.X_test)}
-    return {**shape, "grids": grids, "seeds": seeds, "fits": summaries}
-
-
-def _adult_text(found: dict[str, Any]) -> str:
-    return _seeds_text("Adult", WRONG, found)
-
-
-def _cpu_text(found: dict[str, Any]) -> str:
-    return _seeds_text("CPU", "‖ŷ-y‖/‖y‖, %", found)
-
-
-def _seeds_text(title: str, error: str, found: dict[str, Any]) -> str:
-    rows = [
-        (
-            one["scales"],
-            f"{one['error']:.2f}",
-            report.number(one["error_spread"]),
-            report.number(one["fit_seconds"]),
-            report.number(one["peak_mb"]),
-        )
-        for one in found["fits"]
-    ]
-    return "\n\n".join(
-        [
-            f"{title}: {found['rows']:,} rows × {found['columns']} columns, "
-            f"{found['test_rows']:,} test rows, P = {found['grids']}; means of {found['seeds']} "
-            "seed(s)",
-            report.table(("scales", error, "±", "fit s", "peak MB"), rows),
-        ]
-    )
 
 
 # -- one fit, in this process ----------------------------------------------------------------------

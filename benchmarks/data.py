@@ -115,7 +115,7 @@ def forest(most: int | None = None, split: int = 0, seven: bool = False) -> Spli
 
 
 # Not in `SETS` either.
-cpu, crime, a9a = partial(of, "cpu"), partial(of, "crime"), partial(of, "adult")
+cpu, a9a = partial(of, "cpu"), partial(of, "adult")
 
 
 SETS: dict[str, Callable[[], Split]] = {

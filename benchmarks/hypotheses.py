@@ -1,22 +1,17 @@
-"""Random hypotheses: trees beside extra-trees, kernel expansions, networks.
+"""Random hypotheses: trees beside extra-trees, networks, kernel expansions.
 
 Trees: a hundred of them on nine tables, several splits. Weights from rows that trees have not seen
 (``alpha="auto"``) stand beside scikit-learn's extra-trees with its defaults, and beside other
 things one may do with random trees: the mean of the same trees; their in-sample least squares; the
 setting of Cao and Lan's code (``max_features=1``, in-sample least squares); the ridge on leaves.
 
-Crime: kernel expansions by the number of functions and the law of their coefficients, alpha = 0, no
-intercept, γ = 1e-3, beside kernel ridge regression with a ridge of 0.1; the first half of the rows
-learns, as in the paper, and 20 draws of the coefficients are the 20 runs.
-
 Networks: a hundred networks of 20 units, 100,000 × 50 rows in float32, beside the bare product of
 the same shapes and one pass of the activation, both on one thread, in turns.
 
 Expansions: 200,000 × 54 rows, 2,000 anchors, 1,000 functions, alpha by cross-validation and as a
 number, beside scikit-learn's Nystroem and Ridge, each fit in a process of its own: ``python -m
-benchmarks.hypotheses`` with the settings as JSON. ``python -m benchmarks.hypotheses
-DIR/hypotheses.json`` draws the figure of a result, beside it, and ``python -m benchmarks.hypotheses
-'["trees", {"sets": ["letter"]}]'`` grows trees on some of the tables.
+benchmarks.hypotheses`` with the settings as JSON; ``python -m benchmarks.hypotheses '["trees",
+{"sets": ["letter"]}]'`` grows trees on some of the tables.
 """
 
 from __future__ import annotations
@@ -25,15 +20,12 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from itertools import combinations
-from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.kernel_approximation import Nystroem
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
@@ -41,7 +33,7 @@ from threadpoolctl import threadpool_limits
 import randspan as rs
 
 from . import report
-from .data import Split, crime, smooth
+from .data import Split, smooth
 from .harness import WARM_ROWS, apart, measure
 from .tabular import SETS
 
@@ -49,9 +41,6 @@ name = "hypotheses"
 slow = True
 
 TREES, SPLITS = 100, 5
-LAWS = ("normal", "uniform", "laplace", "bernoulli")
-WIDTHS, RUNS = (5, 10, 20, 50, 100, 200, 500), 20
-GAMMA = 1e-3
 # Rows, columns, networks, units.
 NETWORKS = (100_000, 50, 100, 20)
 EXPANSIONS = {"rows": 200_000, "columns": 54, "anchors": 2_000, "functions": 1_000}
@@ -59,42 +48,13 @@ OURS, PEER = "out-of-bag weights", "extra-trees"
 
 
 def run(quick: bool) -> dict[str, Any]:
-    parts = {"trees": _trees, "crime": _crime, "networks": _networks, "expansions": _expansions}
+    parts = {"trees": _trees, "networks": _networks, "expansions": _expansions}
     return report.in_parts(parts, quick)
 
 
 def text(result: dict[str, Any]) -> str:
-    texts = {
-        "trees": _trees_text,
-        "crime": _crime_text,
-        "networks": _networks_text,
-        "expansions": _expansions_text,
-    }
+    texts = {"trees": _trees_text, "networks": _networks_text, "expansions": _expansions_text}
     return "\n\n".join([*report.of_parts(result, texts), report.bars(result["bars"])])
-
-
-def figures(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Error against the number of expansions, for four laws; the file that was written."""
-    from matplotlib.figure import Figure
-
-    found = result["crime"]
-    if "skipped" in found:
-        return []
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    for law, curve in found["curves"].items():
-        centre = np.array([mean(errors) for errors in curve])
-        spread = np.array([stdev(errors) for errors in curve])
-        [line] = axes.plot(found["widths"], centre, marker="o", markersize=3, label=law)
-        low, high = centre - spread, centre + spread
-        axes.fill_between(found["widths"], low, high, color=line.get_color(), alpha=0.15, lw=0)
-    axes.axhline(found["kernel_ridge"], color="black", lw=1, ls="--", label="kernel ridge")
-    axes.set(xscale="log", xlabel="random expansions", ylabel="RMSE on the second half")
-    axes.set_title("Crime: the law of the coefficients does not matter", fontsize=10)
-    axes.legend(frameon=False, fontsize=8)
-    path = folder / "hypotheses_crime.png"
-    figure.savefig(path, dpi=150)
-    return [path]
 
 
 # -- trees ---------------------------------------------------------------------------------------
@@ -175,54 +135,6 @@ def _trees_text(found: dict[str, Any]) -> str:
     title = (
         f"{found['trees']} trees, mean of {found['splits']} split(s); errors of extra-trees (RMSE, "
         f"% wrong), and ratios to them:\n{legend}"
-    )
-    return f"{title}\n\n{report.table(header, rows)}"
-
-
-# -- kernel expansions on Crime ------------------------------------------------------------------
-
-
-def _crime(quick: bool) -> dict[str, Any]:
-    data = crime()
-    widths, runs = ((5, 10), 3) if quick else (WIDTHS, RUNS)
-    plain = {"alpha": 0, "fit_intercept": False, "standardize": False}
-
-    def error(law: str, k: int, seed: int) -> float:
-        family = rs.KernelExpansions(gamma=GAMMA, coefficients=law)
-        model = rs.SpanRegressor(family, k, random_state=seed, **plain)
-        return data.error(model.fit(data.X_train, data.y_train).predict(data.X_test))
-
-    curves = {law: [[error(law, k, seed) for seed in range(runs)] for k in widths] for law in LAWS}
-    exact = KernelRidge(kernel="rbf", gamma=GAMMA, alpha=0.1).fit(data.X_train, data.y_train)
-    ridge = data.error(exact.predict(data.X_test))
-    apart = max(
-        abs(mean(a) - mean(b)) / np.sqrt((stdev(a) ** 2 + stdev(b) ** 2) / 2)
-        for one, two in combinations(LAWS, 2)
-        for a, b in zip(curves[one], curves[two], strict=True)
-    )
-    normal = dict(zip(widths, curves["normal"], strict=True))
-    bars = [
-        *(
-            report.bar(f"Crime: RMSE at k = {k}", mean(normal[k]), "<=", limit)
-            for k, limit in ((10, 0.147), (100, 0.131))
-            if k in normal
-        ),
-        report.bar("Crime: RMSE of kernel ridge", ridge, "<=", 0.12465),
-        report.bar("Crime: laws apart, in standard deviations", float(apart), "<=", 2),
-    ]
-    return {"widths": list(widths), "curves": curves, "kernel_ridge": ridge, "bars": bars}
-
-
-def _crime_text(found: dict[str, Any]) -> str:
-    rows = [
-        (law, *(f"{mean(errors):.4f} ± {stdev(errors):.4f}" for errors in curve))
-        for law, curve in found["curves"].items()
-    ]
-    header = ("", *(f"k = {k}" for k in found["widths"]))
-    runs = len(found["curves"]["normal"][0])
-    title = (
-        f"Crime, RMSE of kernel expansions, {runs} runs (kernel ridge: "
-        f"{found['kernel_ridge']:.4f}):"
     )
     return f"{title}\n\n{report.table(header, rows)}"
 
@@ -346,12 +258,8 @@ def _expansions_text(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1].endswith(".json"):
-        path = Path(sys.argv[1])
-        print(*figures(json.loads(path.read_text())["result"], path.parent), sep="\n")
+    what, settings = json.loads(sys.argv[1])
+    if what == "trees":
+        print(_trees_text(_trees(False, **settings)))
     else:
-        what, settings = json.loads(sys.argv[1])
-        if what == "trees":
-            print(_trees_text(_trees(False, **settings)))
-        else:
-            print(json.dumps(_one(what, settings)))
+        print(json.dumps(_one(what, settings)))

@@ -83,7 +83,6 @@ def check_adult(result):
     for loss, peer in (("hinge", "LinearSVC"), ("logistic", "LogisticRegression")):
         theirs = peers[f"{peer}, same stumps"]["objective"]
         assert theirs >= ours[loss, 0.1]["objectives"][0] * (1 - 1e-4)
-    assert len(result["remark"]["ratios"]) == 3
     assert len(result["bars"]) == 4
 
 
@@ -108,7 +107,7 @@ def check_forest(result):
 
 
 def check_bins(result):
-    forest, adult, cpu = (result[part] for part in ("forest", "adult", "cpu"))
+    forest = result["forest"]
     if "skipped" not in forest:
         for one in forest["fits"]:
             assert one["converged"]
@@ -123,10 +122,6 @@ def check_bins(result):
             sizes = [one[series] for one in fits]
             assert sizes == sorted(set(sizes))
             assert all(one["fit_seconds"] > one["floor_seconds"] > 0 for one in fits)
-    for part in (adult, cpu):
-        if "skipped" not in part:
-            assert [one["scales"] for one in part["fits"]] == ["learn", "None"]
-            assert all(len(one["errors"]) == part["seeds"] for one in part["fits"])
 
 
 def check_learned(result):
@@ -150,17 +145,13 @@ def check_learned(result):
 
 
 def check_hypotheses(result):
-    trees, crime = result["trees"], result["crime"]
+    trees = result["trees"]
     if "skipped" not in trees:
         for one in trees["sets"]:
             assert len(one["max_features"]) == len(one["runs"]) == trees["splits"]
             for run in one["runs"]:
                 assert len(run) == 6
                 assert all(fit["error"] > 0 and fit["seconds"] > 0 for fit in run.values())
-    if "skipped" not in crime:
-        assert len(crime["curves"]) == 4
-        assert all(len(curve) == len(crime["widths"]) for curve in crime["curves"].values())
-        assert crime["kernel_ridge"] < 0.125
     assert result["networks"]["ratio"] > 0
     assert result["expansions"]["fits"][0]["who"] == "ours"
     assert all(fit["error"] > 0 for fit in result["expansions"]["fits"])
