@@ -372,6 +372,11 @@ def _planned(
     return Model(frame, functions, None, None, made, task, extent)
 
 
+def plan_of(frame: Frame, source: Source, task: Task, engine: Engine) -> Plan:
+    """What a fit of these rows would do."""
+    return _planned(frame, source, task, nothing(source), engine).plan
+
+
 def _rows_of(source: Source, task: Task, held: Statistics | None) -> Kept | None:
     """Rows that are kept beside sums to judge alpha by; None where they are too many for that."""
     sums = held is not None and held.settled

@@ -29,7 +29,8 @@ STEPS_PER_DECADE = 2
 FARTHEST = 6
 # Ridges alpha·k beside the trace of Z̃'Z̃: where the path begins, and where it ends by precision.
 LARGEST = 1e-2
-SMALLEST = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
+FLOAT64 = np.dtype(np.float64)
+SMALLEST = {np.dtype(np.float32): 1e-7, FLOAT64: 1e-9}
 # Residuals on the path: it takes no more to rank ridges.
 TOLERANCE = 1e-3
 # The path ends when the held-out loss has been this much above its minimum twice in a row.
@@ -115,7 +116,9 @@ def by_heldout(
         raise ValueError("alpha='auto' needs two rows or more to hold some out: set a number.")
     unit = trace / scale * _steepness(problem)
     highest = np.floor(STEPS_PER_DECADE * np.log10(largest * unit))
-    lowest = np.ceil(STEPS_PER_DECADE * np.log10(SMALLEST[solver.operator.dtype] * unit))
+    # Gradients that are computed anew in float64 reach as far as features in float64 do.
+    precision = FLOAT64 if solver.method == "sketched" else solver.operator.dtype
+    lowest = np.ceil(STEPS_PER_DECADE * np.log10(SMALLEST[precision] * unit))
     starts: list[Found | None] = [None] * len(parts)
     constant = problem.objective(problem.zero) / float(problem.weights.sum())
     enough = PERFECT * constant / (1 if problem.loss.joint else problem.n_targets)
