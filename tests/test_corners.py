@@ -162,7 +162,7 @@ def test_a_frame_may_be_read_from_one_buffer():
 def test_frames_refuse_what_they_cannot_read():
     X, _ = data()
     with pytest.raises(ValueError, match="NaN"):
-        rs.Frame.read([np.full((3, 2), np.nan)])
+        rs.Frame.read([np.full((3, 2), np.inf)])
     with pytest.raises(ValueError, match="4 columns, the first had 3"):
         rs.Frame.read([X, np.zeros((5, 4))])
     with pytest.raises(ValueError, match="one weight >= 0"):

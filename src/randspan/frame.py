@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from .blocks import ColumnSums, parts_of, read_blocks
 from .checks import check_choice, check_n_components
 from .families import NAMED, Family, Functions
 from .families.parts.kernel_columns import KernelColumns
@@ -25,12 +24,18 @@ from .families.parts.randomness import seed_from
 from .families.parts.rows import Bend, Rows, as_rows
 from .families.parts.sample import Reservoir, capacity, column_range
 from .sources import Source
+from .tables import Columns, Table, is_frame, read
+from .text import table
 
 # Entries that are looked at together.
 AT_ONCE = 2**20
 
 
-@dataclass(frozen=True, eq=False)
+# Columns that are shown.
+SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame:
     """x̃ = R'((x - centre)·scale), and the distribution of the functions of x̃.
 
@@ -55,6 +60,10 @@ class Frame:
         What columns have gone through before, where tails are bent (``standardize="robust"``).
     constant : ndarray of shape (n_features,) or None
         The value of columns that never changed, nan of the others; None where that does not matter.
+    columns : Columns or None
+        How columns of a table become the columns above, where not all are numbers that are known.
+    mean : ndarray of shape (n_features,) or None
+        What is taken for values that are missing.
     """
 
     centre: NDArray[np.float64] | None
@@ -69,6 +78,8 @@ class Frame:
     trained: Functions | None = None
     bend: Bend | None = None
     constant: NDArray[np.float64] | None = None
+    columns: Columns | None = None
+    mean: NDArray[np.float64] | None = None
 
     @classmethod
     def read(
@@ -79,15 +90,20 @@ class Frame:
         *,
         standardize: bool | str = True,
         scales=None,
+        categories=None,
         random_state=None,
     ) -> Frame:
         """Read a frame from blocks of rows, in one pass and bounded memory.
 
+        Blocks of numbers of which none is missing may come from a generator. Others are read
+        twice, once for their columns: hand in a list, or something else that can be.
+
         Parameters
         ----------
         blocks : iterable of X, (X, y) or (X, y, sample_weight)
-            One after the other; y is not looked at. One table is one block.
-        family, n_components, standardize, scales, random_state
+            One after the other; y is looked at where categories of many levels are told by their
+            targets. One table is one block.
+        family, n_components, standardize, scales, categories, random_state
             As for the estimators (scales as numbers).
 
         Examples
@@ -105,8 +121,40 @@ class Frame:
             n_components = int(n_components)
         seed = seed_from(random_state)
         family = as_family(family)
-        reading = Reading.of(blocks, family.rows_wanted(n_components), seed)
+        made_of, blocks = read_blocks(blocks, categories)
+        reading = Reading.of(blocks, family.rows_wanted(n_components), seed, made_of)
         return reading.frame(family, n_components, check_standardize(standardize), scales)
+
+    def __repr__(self) -> str:
+        """What was read, a line for every column of the table."""
+        k = "k still open" if self.n_components is None else f"k = {self.n_components}"
+        head = f"Frame of {self.family!r}, {k}, seed {self.seed}"
+        lines = self._lines()
+        left = len(lines) - SHOWN
+        more = f"\n… and {left} more columns" if left > 0 else ""
+        titles = ("column", "kind", "missing", "read from it", "numbers", "share")
+        used = slice(0, 5 if self.importances is None else 6)
+        return f"{head}\n\n{table(titles[used], [line[used] for line in lines[:SHOWN]])}{more}"
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        shares = self.importances
+        if self.columns is None:
+            means = ["" if self.mean is None else f"mean {value:.4g}" for value in self.means]
+            return [
+                (f"x{j}", "number", "0 %", mean, "1", _percent(shares, j))
+                for j, mean in enumerate(means)
+            ]
+        shares = None if shares is None else self.columns.summed(shares)
+        return [
+            (one.name, one.kind, f"{100 * one.holes:.2g} %", one.told, str(len(one.parts)),
+             _percent(shares, j))
+            for j, one in enumerate(self.columns.encoders)
+        ]  # fmt: skip
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Means of the columns as far as they are known."""
+        return np.zeros(self.n_features) if self.mean is None else self.mean
 
     def with_components(self, n_components: float) -> Frame:
         return replace(self, n_components=n_components)
@@ -120,6 +168,27 @@ class Frame:
         if self.bend is not None:
             X, centre = self.bend(X)
         return kind(X, centre, self.scale, dtype, self.rotation, self.bend)
+
+    def encoded(self, X, training: bool = False) -> Any:
+        """Rows of a table as numbers; what are numbers already stays as it is.
+
+        Of ``training`` rows target statistics leave out a fold of rows that has their own.
+        """
+        if self.columns is None and not isinstance(X, Table):
+            if not is_frame(X):
+                return X
+            X = read(X)
+            if X.plain:
+                return X.matrix
+        if not isinstance(X, Table):
+            X = read(X, None if self.columns is None else self.columns.categories)
+        columns = self.columns or Columns.of_numbers(X, self.means)
+        return columns.encode(X, training)
+
+    @property
+    def groups(self) -> NDArray[np.intp] | None:
+        """Which columns share a scale, where some do."""
+        return None if self.columns is None else self.columns.groups
 
     def functions(self) -> Functions:
         """The drawn functions: the same ones whenever and wherever this is called."""
@@ -190,18 +259,22 @@ class Frame:
 class Reading:
     """What one pass over the rows has left: enough for any frame."""
 
-    columns: _Columns
+    columns: ColumnSums
     reservoir: Reservoir
     seed: int
+    made_of: Columns | None
 
     @classmethod
-    def of(cls, blocks: Iterable, wanted: int, seed: int) -> Reading:
-        """Read blocks of rows and keep ``wanted`` of these at least."""
+    def of(
+        cls, blocks: Iterable, wanted: int, seed: int, made_of: Columns | None = None
+    ) -> Reading:
+        """Read blocks of rows and keep ``wanted`` of these at least.
+
+        ``made_of`` says what their columns were made of.
+        """
         columns, reservoir = None, None
-        if getattr(blocks, "ndim", 0) == 2:  # a table
-            blocks = [blocks]
         for block in blocks:
-            X, weights = _rows_and_weights(block)
+            X, _, weights = parts_of(block)
             values = as_rows(X).values
             if columns is not None and values.shape[1] != len(columns.mean):
                 raise ValueError(
@@ -214,13 +287,13 @@ class Reading:
                         "A block (X, y, sample_weight) needs one weight >= 0 for every row of X."
                     )
             if columns is None or reservoir is None:
-                columns = _Columns.none(values.shape[1])
+                columns = ColumnSums.none(values.shape[1])
                 reservoir = Reservoir(capacity(values.shape[1], wanted), seed)
             columns = columns.plus(values, weights)
             reservoir.add(values, weights)
         if columns is None or reservoir is None:
             raise ValueError("There are no rows to read the frame from.")
-        return cls(columns, reservoir, seed)
+        return cls(columns, reservoir, seed, made_of)
 
     def frame(
         self,
@@ -247,19 +320,30 @@ class Reading:
                 bend, centre, scale = self._bend(centre, scale), None, None
         if scales is not None:
             refuse_scales_on_cube(family)
-            factors = check_scales(scales, d)
+            factors = self._factors(scales)
             scale = factors if scale is None else scale * factors
         sample = self.reservoir.sample(centre, scale, rotation, bend)
         wanted = len(sample.rows) if n_components in (None, np.inf) else int(n_components)
         known = {} if like is None else {"like": like}
         family = family.resolve(sample, wanted, self.seed, **known)
         frame = Frame(centre, scale, family, d, n_components, self.seed, rotation)
-        return replace(frame, bend=bend, constant=constant)
+        mean = self.columns.mean
+        return replace(frame, bend=bend, constant=constant, columns=self.made_of, mean=mean)
+
+    def _factors(self, scales) -> NDArray[np.float64]:
+        """One number for every column, handed in for those of the table or for all of these."""
+        d, made_of = len(self.columns.mean), self.made_of
+        if made_of is None or np.shape(scales) == (d,):
+            return check_scales(scales, d)
+        return check_scales(scales, len(made_of.encoders))[made_of.places]
 
     def _standard(self, more: bool) -> tuple[NDArray, NDArray, NDArray | None]:
         """Mean and 1/standard deviation of every column, and what never changed."""
         mean, still = self.columns.mean, self.reservoir.constant
         scale = 1 / self.columns.deviation(still)
+        if self.made_of is not None:
+            units = self.made_of.units
+            scale = np.where(np.isnan(units), scale, units)
         if more or not still.any():
             return mean, scale, None
         return mean, np.where(still, 0.0, scale), np.where(still, self.reservoir.lower, np.nan)
@@ -271,18 +355,13 @@ class Reading:
         with np.errstate(divide="ignore", over="ignore"):
             robust = 1.349 / (high - low)
         wide &= np.isfinite(robust)
+        if self.made_of is not None:
+            wide &= np.isnan(self.made_of.units)
         return Bend(np.where(wide, middle, mean), np.where(wide, robust, scale))
 
 
-def _rows_and_weights(block) -> tuple[Any, Any]:
-    """X and sample weights of a block: X, (X, y) or (X, y, sample_weight)."""
-    if not isinstance(block, tuple):
-        return block, None
-    if not 1 <= len(block) <= 3:
-        raise ValueError(
-            f"A block is X, (X, y) or (X, y, sample_weight); got a tuple of {len(block)}."
-        )
-    return block[0], block[2] if len(block) == 3 else None
+def _percent(shares: NDArray[np.float64] | None, place: int) -> str:
+    return "" if shares is None else f"{100 * shares[place]:.2g} %"
 
 
 def n_constant(X) -> int:
@@ -344,44 +423,6 @@ def check_scales(scales, n_features: int) -> NDArray[np.float64]:
             f"got {scales!r}."
         )
     return factors
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Weight, mean and scatter of every column."""
-
-    weight: float
-    mean: NDArray[np.float64]
-    scatter: NDArray[np.float64]
-
-    @classmethod
-    def none(cls, d: int) -> _Columns:
-        return cls(0.0, np.zeros(d), np.zeros(d))
-
-    def plus(self, values, weights: NDArray | None) -> _Columns:
-        weight = float(values.shape[0]) if weights is None else float(weights.sum())
-        if weight <= 0:
-            return self
-        if sparse.issparse(values):
-            each = None if weights is None else weights.astype(values.dtype)
-            mean, variance = mean_variance_axis(values, axis=0, weights=each)
-            mean, scatter = mean.astype(np.float64), variance.astype(np.float64) * weight
-        else:
-            mean = np.average(values.astype(np.float64, copy=False), axis=0, weights=weights)
-            away = values - mean
-            away *= away
-            scatter = away.sum(axis=0) if weights is None else weights @ away
-        step, total = mean - self.mean, self.weight + weight
-        return _Columns(
-            total,
-            self.mean + step * (weight / total),
-            self.scatter + scatter + step**2 * (self.weight * weight / total),
-        )
-
-    def deviation(self, constant: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Standard deviations; 1 for columns that are constant."""
-        variance = self.scatter / max(self.weight, np.finfo(float).tiny)
-        return np.sqrt(np.where(constant | (variance <= 0), 1.0, variance))
 
 
 def _same(a, b) -> bool:

@@ -9,6 +9,8 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .tables import Columns
+
 Array = NDArray[np.float64]
 #: columns of targets of some rows, encoded when they are asked for
 Targets = Callable[[slice], Array]
@@ -37,12 +39,14 @@ class Source:
     ``encoded`` gives the target columns of a slice of rows (None where rows are only predicted).
     ``weights`` are sample weights, None where all are 1. ``units`` are what a row of sample weight
     one weighs (a class weight), None where that is 1: the weight that leaving one row out removes.
+    ``columns`` say what the columns of X were made of, where they were read from these rows.
     """
 
     X: Matrix
     encoded: Targets | None = None
     weights: Array | None = None
     units: Array | None = None
+    columns: Columns | None = None
 
     @property
     def n_rows(self) -> int:

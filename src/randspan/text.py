@@ -1,4 +1,4 @@
-"""Plain text tables."""
+"""Tables in plain text."""
 
 from __future__ import annotations
 

@@ -61,6 +61,8 @@ def _one(name: str, quick: bool, anew: bool) -> None:
         for row in rows:
             table.add_row(*row)
         console.print(table)
+    for paragraph in report.explained(name, found):
+        console.print(paragraph)
     place = running.folder(name, quick) if quick else report.HERE / "figures"
     for file in report.drawn(name, found, place):
         console.print(str(file))

@@ -8,7 +8,17 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .files import DataError, contents
-from .tables import bunch, checked, cut, numbers, one_hot, strings, wrong_shape
+from .tables import (
+    bunch,
+    checked,
+    cut,
+    data_frame,
+    numbers,
+    one_hot,
+    refuse_scaled,
+    strings,
+    wrong_shape,
+)
 
 ADULT = (
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status"),
@@ -40,9 +50,10 @@ def load_adult(form: str = "binary", *, scaled: bool = False, download: bool = T
 
     Parameters
     ----------
-    form : {"binary", "raw"}, default="binary"
+    form : {"binary", "raw", "frame"}, default="binary"
         "binary" are the 123 columns of 0 and 1 of the LIBSVM collection, the Adult of UA and RKS.
-        "raw" are the 14 columns of the census, the eight that are categories one-hot.
+        "raw" are the 14 columns of the census, the eight that are categories one-hot; "frame" are
+        these columns as a data frame of pandas, strings as they are and "?" missing.
     scaled : bool, default=False
         Zero mean and unit variance, by the rows to learn from.
     download : bool, default=True
@@ -68,14 +79,20 @@ def load_adult(form: str = "binary", *, scaled: bool = False, download: bool = T
         (X, y), (X_test, y_test) = parts
         names = [f"a{i}" for i in range(1, 124)]
         return bunch("classification", (X, X_test, y, y_test), names, scaled, load_adult.__doc__)
-    if form != "raw":
-        raise ValueError(f"form must be 'binary' or 'raw', got {form!r}.")
+    if form not in ("raw", "frame"):
+        raise ValueError(f"form must be 'binary', 'raw' or 'frame', got {form!r}.")
     train = strings("adult/adult.data.gz", 15, 32_561, download)
     test = strings("adult/adult.test.gz", 15, 16_281, download, comment="|")
     kinds = (1, 3, 5, 6, 7, 8, 9, 13)
-    X, names = one_hot([row[:-1] for row in train + test], ADULT, kinds)
+    cells, n = [row[:-1] for row in train + test], len(train)
     y = np.array([1.0 if row[-1].startswith(">") else -1.0 for row in train + test])
-    n = len(train)
+    if form == "frame":
+        refuse_scaled(scaled)
+        numbers_at = [i for i in range(14) if i not in kinds]
+        whole = data_frame(cells, ADULT, numbers_at, missing="?")
+        parts_of = (whole[:n], whole[n:], y[:n], y[n:])
+        return bunch("classification", parts_of, ADULT, False, load_adult.__doc__)
+    X, names = one_hot(cells, ADULT, kinds)
     parts_of = (X[:n], X[n:], y[:n], y[n:])
     return bunch("classification", parts_of, names, scaled, load_adult.__doc__)
 
@@ -270,17 +287,22 @@ def load_crime(*, scaled: bool = True, download: bool = True) -> Bunch:
     return bunch("regression", parts, names, scaled, load_crime.__doc__)
 
 
-def load_compas(*, scaled: bool = True, download: bool = True) -> Bunch:
+def load_compas(
+    form: str = "numbers", *, scaled: bool | None = None, download: bool = True
+) -> Bunch:
     """COMPAS (ProPublica), two-year recidivism: the first half of 7,214 rows to learn.
 
     Age, counts of former offences, days between arrest and screening, sex, race and the degree of
-    the charge; everything that restates the outcome or the score is left out. Missing numbers have
-    the mean of the rows to learn from.
+    the charge; everything that restates the outcome or the score is left out.
 
     Parameters
     ----------
-    scaled : bool, default=True
-        As RHSS has it.
+    form : {"numbers", "frame"}, default="numbers"
+        "numbers": categories one-hot, missing numbers the mean of the rows to learn from. "frame":
+        a data frame of pandas, strings and holes as they are, with the words of the charge (400
+        different ones) and the date of the arrest beside them.
+    scaled : bool, optional
+        As RHSS has it: True for numbers.
     download
         As in `load_adult`.
 
@@ -293,16 +315,26 @@ def load_compas(*, scaled: bool = True, download: bool = True) -> Bunch:
     head, cells = cells[0], cells[1:]
     at = {name: head.index(name) for name in (*COMPAS_NUMBERS, *COMPAS_CATEGORIES)}
     X = np.array([[float(row[at[name]] or "nan") for name in COMPAS_NUMBERS] for row in cells])
-    half = len(cells) // 2
+    half, y = len(cells) // 2, np.array([float(row[-1]) for row in cells])
+    if form == "frame":
+        refuse_scaled(bool(scaled))
+        all_names = (*COMPAS_NUMBERS, *COMPAS_CATEGORIES, "c_charge_desc", "c_jail_in")
+        picked = [[row[head.index(name)] for name in all_names] for row in cells]
+        whole = data_frame(picked, all_names, range(len(COMPAS_NUMBERS)), (len(all_names) - 1,))
+        frames = (whole[:half], whole[half:], y[:half], y[half:])
+        return bunch("classification", frames, all_names, False, load_compas.__doc__)
+    if form != "numbers":
+        raise ValueError(f"form must be 'numbers' or 'frame', got {form!r}.")
     X = np.where(np.isnan(X), np.nanmean(X[:half], axis=0), X)
     kinds, called = one_hot(
         [[row[at[name]] for name in COMPAS_CATEGORIES] for row in cells],
         COMPAS_CATEGORIES,
         range(len(COMPAS_CATEGORIES)),
     )
-    X, y = np.hstack([X, kinds]), np.array([float(row[-1]) for row in cells])
+    X = np.hstack([X, kinds])
     parts = (X[:half], X[half:], y[:half], y[half:])
-    return bunch("regression", parts, [*COMPAS_NUMBERS, *called], scaled, load_compas.__doc__)
+    names = [*COMPAS_NUMBERS, *called]
+    return bunch("regression", parts, names, scaled is not False, load_compas.__doc__)
 
 
 def load_activity(*, scaled: bool = False, download: bool = True) -> Bunch:

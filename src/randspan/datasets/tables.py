@@ -79,6 +79,29 @@ def one_hot(
     return np.hstack(parts), called
 
 
+def data_frame(
+    rows: Sequence[Sequence[str]],
+    names: Sequence[str],
+    numbers: Iterable[int] = (),
+    dates: Iterable[int] = (),
+    missing: str = "",
+):
+    """The cells themselves as a data frame of pandas: strings, numbers, dates, holes."""
+    import pandas as pd  # here, because nothing else needs it
+
+    whole = pd.DataFrame(rows, columns=list(names)).replace(missing, None)
+    for i in numbers:
+        whole[names[i]] = pd.to_numeric(whole[names[i]])
+    for i in dates:
+        whole[names[i]] = pd.to_datetime(whole[names[i]])
+    return whole
+
+
+def refuse_scaled(scaled: bool) -> None:
+    if scaled:
+        raise ValueError("scaled=True is for numbers: leave it out of form='frame'.")
+
+
 def bunch(
     task: str,
     parts: tuple[NDArray, NDArray, NDArray, NDArray],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
-from .tables import bunch, cut, numbers, strings
+from .tables import bunch, cut, data_frame, numbers, refuse_scaled, strings
 
 BIKE = (
     *("season", "yr", "mnth", "hr", "holiday", "weekday"),
@@ -92,17 +92,31 @@ def load_cal_housing(*, split: int = 0, scaled: bool = False, download: bool = T
     return bunch("regression", parts, names, scaled, load_cal_housing.__doc__)  # type: ignore[arg-type]
 
 
-def load_bike_hour(*, split: int = 0, scaled: bool = False, download: bool = True) -> Bunch:
+def load_bike_hour(
+    form: str = "numbers", *, split: int = 0, scaled: bool = False, download: bool = True
+) -> Bunch:
     """Bike sharing by the hour (UCI): rentals from twelve columns of calendar and weather.
 
-    The row number and the date are left out, as are the two columns that sum to the target.
+    The row number is left out, as are the two columns that sum to the target.
 
     Parameters
     ----------
+    form : {"numbers", "frame"}, default="numbers"
+        "frame": a data frame of pandas in which season, month, hour, weekday and weather are
+        strings, and the date stands beside them.
     split, scaled, download
         As in `load_cal_housing`.
     """
     cells = strings("tabular/bike_hour.csv.gz", 17, 17_380, download)[1:]
+    if form == "frame":
+        refuse_scaled(scaled)
+        picked = [row[1:14] for row in cells]
+        whole = data_frame(picked, ("date", *BIKE), (2, 5, 7, *range(9, 13)), (0,))
+        rentals = np.array([float(row[16]) for row in cells])
+        frames = cut(whole, rentals, 0.1, split)
+        return bunch("regression", frames, whole.columns, False, load_bike_hour.__doc__)  # type: ignore[arg-type]
+    if form != "numbers":
+        raise ValueError(f"form must be 'numbers' or 'frame', got {form!r}.")
     table = np.array([[float(row[i]) for i in (*range(2, 14), 16)] for row in cells])
     parts = cut(table[:, :-1], table[:, -1], 0.1, split)
     return bunch("regression", parts, BIKE, scaled, load_bike_hour.__doc__)  # type: ignore[arg-type]

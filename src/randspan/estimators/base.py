@@ -14,13 +14,12 @@ from functools import wraps
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import predictions
-from ..checks import check_clip, check_size
+from ..checks import check_clip
 from ..families import Functions
 from ..families.parts.randomness import remembered
-from ..families.parts.rows import canonical
 from ..frame import Frame
 from ..model import Model
 from ..solvers import Solution, Task
@@ -28,13 +27,14 @@ from ..solvers.refusals import keeps_no_sums
 from ..solvers.validation import Validation
 from ..sources import Source, Targets
 from ..statistics.base import NO_ROWS
+from ..tables import Columns, Table
 from ..tuning import frames, width
 from .configured import Configured
+from .inputs import checked
 from .parameters import AUTO, check_weights, warn_moved, warn_outside
 
 # Predictions may leave the range of the targets by this share of it.
 MARGIN = 0.1
-DTYPES = [np.float64, np.float32]  # of rows as functions see them; others become the first
 
 
 def squared_only(method: str):
@@ -77,11 +77,7 @@ class SpanModel(Configured):
         """X and y, checked; ``first`` where a new model starts."""
 
     def _validated(self, X, y, first: bool, min_rows: int, **more):
-        more |= {"accept_sparse": "csr", "dtype": DTYPES, "ensure_min_samples": min_rows}
-        X, y = validate_data(self, X, y, reset=first, **more)
-        X = canonical(X)
-        check_size("X", X)
-        return X, y
+        return checked(self, X, y, reset=first, ensure_min_samples=min_rows, **more)
 
     def _units(self, y) -> NDArray[np.float64] | None:
         """What a row of sample weight one weighs, or None where that is 1."""
@@ -104,19 +100,26 @@ class SpanModel(Configured):
 
     # -- fitting -----------------------------------------------------------------------------
 
-    def _source(self, X, y, sample_weight) -> Source:
+    def _source(self, X, y, sample_weight, first: bool = False) -> Source:
         targets = self._targets(y)  # refuses classes that are not known
-        weights, units = check_weights(sample_weight, X), self._units(y)
+        weights, units = check_weights(sample_weight, y), self._units(y)
         if units is not None:
             weights = units if weights is None else weights * units
-        return Source(X, targets, weights, units)
+        columns, frame = None, self.frame if first else self._model.frame
+        if isinstance(frame, Frame):
+            X = frame.encoded(X, training=True)
+        elif isinstance(X, Table):
+            columns = Columns.read([(X, targets(slice(None)), weights)])
+            X = columns.encode(X, training=True)
+        return Source(X, targets, weights, units, columns)
 
     @all_or_nothing
     def _fit(self, X, y, sample_weight, classes=None):
         self._task()  # refuses parameters before any work is done
         X, y = self._validate(X, y, first=True, min_rows=2)
         self._learn_targets(y, classes)
-        source, task, engine = self._source(X, y, sample_weight), self._task(), self._engine()
+        source, task = self._source(X, y, sample_weight, first=True), self._task()
+        engine = self._engine()
         self._check_presence(y, source.weights)
         frame = self._read_frame(source, task, streaming=False)
         found = width.fit(frame, source, task, self._extent(y, source.weights), engine)
@@ -132,7 +135,7 @@ class SpanModel(Configured):
         X, y = self._validate(X, y, first=first, min_rows=1)
         if first:
             self._learn_targets(y, classes, streaming=True)
-        source = self._source(X, y, sample_weight)
+        source = self._source(X, y, sample_weight, first)
         extent = self._extent(y, source.weights)
         if first:
             frame = self._read_frame(source, task, streaming=True)
@@ -221,9 +224,8 @@ class SpanModel(Configured):
 
     def _check_X(self, X) -> Source:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
-        source = Source(canonical(X))
-        check_size("X", source.X, learned=False)
+        X, _ = checked(self, X, reset=False, learned=False)
+        source = Source(self._model.frame.encoded(X))
         warn_moved(self._model.frame, source.X)
         warn_outside(self._model.frame.n_outside(source.X), source.n_rows)
         return source
@@ -312,9 +314,10 @@ class SpanModel(Configured):
 
         With scales="rotate" s_m² is the squared length of row m of the learned matrix.
         """
-        importances, d = self.frame_.importances, self.frame_.n_features
+        frame = self.frame_
+        importances, d = frame.importances, self.n_features_in_
         if importances is not None:
-            return importances
+            return importances if frame.columns is None else frame.columns.summed(importances)
         if isinstance(self.scales, str):
             return np.full(d, 1 / d)
         raise AttributeError("feature_importances_ need scales='auto', 'learn' or 'rotate'.")

@@ -24,8 +24,8 @@ class SpanClassifier(ClassifierMixin, SpanModel):
 
     Parameters
     ----------
-    family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, frame, solver, \
-memory_limit, dtype, random_state, n_jobs, verbose
+    family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, categories, \
+frame, solver, memory_limit, dtype, random_state, n_jobs, verbose
         As for `SpanRegressor`. With a loss other than the squared one, alpha is that of
         scikit-learn's LinearSVC and LogisticRegression at C = 1/(2·alpha) on features/√k.
     loss : {"squared", "hinge", "squared_hinge", "logistic", "exponential"}, default="squared"
@@ -70,6 +70,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         fit_intercept=True,
         standardize=True,
         scales="auto",
+        categories=None,
         frame=None,
         solver="auto",
         memory_limit=None,
@@ -88,6 +89,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
             fit_intercept=fit_intercept,
             standardize=standardize,
             scales=scales,
+            categories=categories,
             frame=frame,
             solver=solver,
             memory_limit=memory_limit,

@@ -46,6 +46,7 @@ class Configured(OfFamily):
         fit_intercept=True,
         standardize=True,
         scales="auto",
+        categories=None,
         frame=None,
         solver="auto",
         memory_limit=None,
@@ -63,6 +64,7 @@ class Configured(OfFamily):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.scales = scales
+        self.categories = categories
         self.frame = frame
         self.solver = solver
         self.memory_limit = memory_limit
@@ -73,7 +75,7 @@ class Configured(OfFamily):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
     @property

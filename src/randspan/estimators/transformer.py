@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_dtype, check_jobs, check_n_components
 from ..engines import CPU
-from ..families.parts.rows import canonical
 from ..families.parts.targets import as_columns
 from ..features import Features
 from ..frame import Frame, as_family
 from ..losses import Squared
 from ..solvers import Task
 from ..sources import Source, of_arrays
+from ..tables import Columns, Table
 from ..tuning import frames
-from .base import DTYPES, all_or_nothing
+from .base import all_or_nothing
+from .inputs import checked
 from .parameters import FOURIER, OfFamily, check_weights, warn_outside
 
 
@@ -34,6 +36,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
     n_components : int, default=100
     standardize : bool or "robust", default=True
     scales : None, "learn", "rotate" or array of shape (n_features,), default=None
+    categories : sequence of names or indices, optional
     frame : Frame or None, default=None
     dtype : {"float32", "float64"}, default="float32"
         Of the features that come out.
@@ -65,6 +68,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         *,
         standardize=True,
         scales=None,
+        categories=None,
         frame=None,
         dtype="float32",
         random_state=None,
@@ -74,6 +78,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         self.n_components = n_components
         self.standardize = standardize
         self.scales = scales
+        self.categories = categories
         self.frame = frame
         self.dtype = dtype
         self.random_state = random_state
@@ -81,7 +86,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         # What comes out has the precision of ``dtype``, whatever comes in.
         tags.transformer_tags.preserves_dtype = []
         with suppress(ValueError):  # what is no family is refused by fit
@@ -104,7 +109,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         -------
         self
         """
-        self._begin(self._validated(X, reset=True), y, sample_weight, streaming=False)
+        self._begin(checked(self, X, reset=True)[0], y, sample_weight, streaming=False)
         return self
 
     @all_or_nothing
@@ -121,16 +126,14 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         self
         """
         first = not hasattr(self, "functions_")
-        X = self._validated(X, reset=first)
+        X, _ = checked(self, X, reset=first)
         if first:
             self._begin(X, y, sample_weight, streaming=True)
         else:
             frames.refuse_other_functions(self.n_components, self.frame_)
+            X = self.frame_.encoded(X, training=True)
             self._see(Source(X, weights=check_weights(sample_weight, X)))
         return self
-
-    def _validated(self, X, reset: bool):
-        return canonical(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=reset))
 
     def _begin(self, X, y, sample_weight, streaming: bool) -> None:
         check_n_components(self.n_components)
@@ -138,9 +141,16 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         wanted, classes, targets = self._wanted(int(self.n_components)), False, None
         given = isinstance(self.frame, Frame)
         family = self.frame.family if given else as_family(self.family)
-        if y is not None and (isinstance(self.scales, str) or family.uses_target):
+        table = isinstance(X, Table)
+        if y is not None and (isinstance(self.scales, str) or family.uses_target or table):
             targets, classes = as_columns(X, y)
-        source = of_arrays(X, targets, check_weights(sample_weight, X))
+        weights, columns = check_weights(sample_weight, X), None
+        if given:
+            X = self.frame.encoded(X, training=True)
+        elif table:
+            columns = Columns.read([(X, targets, weights)])
+            X = columns.encode(X, training=True)
+        source = replace(of_arrays(X, targets, weights), columns=columns)
         frame = frames.given(wanted, source)
         frame = frames.obtained(wanted, frame, source, task, engine, classes, streaming)
         self.frame_, self.n_outside_ = frame, 0
@@ -162,6 +172,9 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
     def fit_transform(self, X, y=None, **fit_params):
         """`fit`, then `transform` of the same rows.
 
+        Rows that were fitted are not told their own targets: of categories whose columns are
+        statistics of targets (`SpanRegressor`) `transform` alone uses all rows.
+
         Parameters
         ----------
         X, y
@@ -169,7 +182,8 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         **fit_params
             ``sample_weight``.
         """
-        return super().fit_transform(X, y, **fit_params)
+        self.fit(X, y, **fit_params)
+        return self._features(self.frame_.encoded(checked(self, X, reset=False)[0], training=True))
 
     def transform(self, X):
         """(φ_1(x), …, φ_k(x))/√k for every row.
@@ -179,7 +193,9 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        return self._features(self.frame_.encoded(checked(self, X, reset=False, learned=False)[0]))
+
+    def _features(self, X):
         warn_outside(self.frame_.n_outside(X), X.shape[0])
         dtype, root = self._dtype, np.sqrt(self.functions_.n_components)
         features = Features(self.frame_, self.functions_, Source(X), dtype)

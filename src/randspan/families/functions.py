@@ -26,6 +26,8 @@ class Standardising(Protocol):
 
     def rows(self, X, dtype) -> Rows: ...
 
+    def encoded(self, X) -> Any: ...
+
 
 OUTSIDE = (
     "{} of {} rows have values outside of the range that the functions were drawn for (that of the "
@@ -149,6 +151,8 @@ class Functions(ABC):
         return replace(self, frame=frame)
 
     def _rows(self, X) -> Rows:
+        if self.frame is not None and not isinstance(X, Rows):
+            X = self.frame.encoded(X)
         rows = as_rows(X)
         if rows.shape[1] != self.n_features:
             raise ValueError(

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..text import table
 from . import rhss, rks
 from .conditions import log_inverse, quietly, require_chance
-from .tables import table
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from ..families.parts.rows import Rows, as_rows
 from ..families.parts.sample import Sample
 from ..frame import as_family
 from ..losses import Loss
+from ..text import table
 from . import certificate, rks, ua
 from .certificate import Certificate, Interval
 from .conditions import quietly
 from .intervals import clopper_pearson, empirical_bernstein
-from .tables import table
 
 # Independent draws by which `kernel_error` predicts, and the share of k that they have.
 PILOTS, SHARE = 4, 4

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..text import count, table
 from . import bsw, rhss, rks, ua
 from .conditions import quietly, require_chance, require_positive, smallest
-from .tables import count, table
 
 
 @dataclass(frozen=True)

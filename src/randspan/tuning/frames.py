@@ -85,7 +85,8 @@ def _read(
     family = laws[0]
     slices = (slice(s, s + STEP) for s in range(0, source.n_rows, STEP))
     blocks = ((source.X[rows], None, source.weights_of(rows)) for rows in slices)
-    reading = Reading.of(blocks, family.rows_wanted(k), seed_from(wanted.random_state))
+    seed = seed_from(wanted.random_state)
+    reading = Reading.of(blocks, family.rows_wanted(k), seed, source.columns)
     if not isinstance(scales, str):
         return reading.frame(family, k, standardize, scales, more=streaming)
     choices = ("auto", "learn", "rotate")

@@ -196,7 +196,7 @@ def _as_learned_for(
     rng = generator(law.plain.seed, "scales", 3)
     with engine.pool() as pool:
         given = (table.rows, table.targets, table.weights, rng, pool, lambda steps: None)
-        learner = Learner(kernels[1], *given)
+        learner = Learner(kernels[1], *given, law.plain.groups)
         return [learner.descend(one, STEPS // 3, RATE / 2) for one in begun]
 
 
@@ -271,7 +271,7 @@ def _descend(
 
     def learner(some: _Table) -> Learner:
         given = (some.rows, some.targets, some.weights)
-        return Learner(kernel, *given, generator(seed, "scales", 0), pool, progress)
+        return Learner(kernel, *given, generator(seed, "scales", 0), pool, progress, plain.groups)
 
     with engine.pool() as pool:
         if many:

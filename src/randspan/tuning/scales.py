@@ -195,6 +195,8 @@ class Learner:
         where not all are looked at.
     pool : callable
         A map over threads.
+    groups : ndarray of shape (n_features,) or None
+        Columns with the same number share a scale.
     """
 
     kernel: Kernel
@@ -204,6 +206,7 @@ class Learner:
     generator: np.random.Generator
     pool: Pool
     progress: Callable[[int], None]
+    groups: NDArray[np.intp] | None = None
 
     def descend(self, at: Scales, steps: int = STEPS, rate: float = RATE) -> Scales:
         """Diagonal scales."""
@@ -347,11 +350,18 @@ class Learner:
         G, error = _slope_of_matrix(K, away, weights, inner)
         ridge = float(np.diagonal(G) @ each)
         if at.turn is None:
-            return np.append(self.kernel.slopes(T, known, G), ridge), np.empty(0), error
+            slopes = self._tied(self.kernel.slopes(T, known, G))
+            return np.append(slopes, ridge), np.empty(0), error
         pulled = self.kernel.pull(T, known, G).astype(np.float64)
         scaled = scaled.astype(np.float64)
         slopes = ((pulled @ at.turn.T) * scaled).sum(axis=0)
         return np.append(slopes, ridge), (scaled.T @ pulled).ravel(), error
+
+    def _tied(self, slopes: Array) -> Array:
+        """Slopes of columns that share a scale, their mean."""
+        if self.groups is None:
+            return slopes
+        return (np.bincount(self.groups, slopes) / np.bincount(self.groups))[self.groups]
 
 
 def _slope_of_matrix(

@@ -1,0 +1,160 @@
+"""Levels of a category: which there were, how often, and what the targets were."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .folds import FOLDS
+from .reading import Column
+from .statistics import TargetStatistics
+
+Array = NDArray[np.float64]
+
+# A level of fewer rows is rare: such levels share a column.
+RARE = 5
+MISSING = "missing"
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Levels in order, and the place of each; None is the level of what is missing.
+
+    Attributes
+    ----------
+    names : tuple
+        All levels.
+    at : ndarray of shape (n_levels,)
+        Their places: rare ones may share the last.
+    shares : ndarray of shape (n_places,)
+        The share of rows in every place.
+    pooled : int
+        How many levels share the last place.
+    holes : float
+        The share of rows that are missing.
+    """
+
+    names: tuple[Hashable, ...]
+    at: NDArray[np.intp]
+    shares: Array
+    pooled: int
+    holes: float
+
+    @property
+    def shown(self) -> list[str]:
+        """A name for every place."""
+        alone = len(self.shares) - (self.pooled > 0)
+        names = [""] * alone
+        for name, place in zip(self.names, self.at, strict=True):
+            if place < alone:
+                names[place] = MISSING if name is None else str(name)
+        return names + (["rare"] if self.pooled else [])
+
+    @cached_property
+    def _lookup(self) -> dict[Hashable, int]:
+        return dict(zip(self.names, self.at.tolist(), strict=True))
+
+    def places(self, column: Column) -> tuple[NDArray[np.intp], str]:
+        """The place of every row, one beyond the last where it is not known; what is not known."""
+        strange = len(self.shares) - 1 if self.pooled else len(self.shares)
+        levels = (*column.levels, None)  # -1 is the last
+        known = np.array([self._lookup.get(level, strange) for level in levels], dtype=np.intp)
+        there = np.unique(column.values)
+        new = [levels[place] for place in there if levels[place] not in self._lookup]
+        if None in new:
+            return known[column.values], "missing values, of which the training data had none"
+        if new:
+            some = ", ".join(map(repr, new[:3])) + (" …" if len(new) > 3 else "")
+            return known[column.values], f"levels that the training data had not ({some})"
+        return known[column.values], ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lookup"}
+
+
+@dataclass
+class LevelSums:
+    """Rows, weights and sums of targets of every level and fold."""
+
+    places: dict[Hashable, int] = field(default_factory=dict)
+    rows: Array = field(default_factory=lambda: np.zeros(0))
+    weights: Array = field(default_factory=lambda: np.zeros((0, FOLDS)))
+    sums: Array | None = None
+    squares: Array | None = None
+    origin: Array | None = None
+
+    def add(
+        self, column: Column, targets: Array | None, weights: Array, folds: NDArray[np.intp]
+    ) -> None:
+        levels = (*column.levels, None)
+        present = set(np.unique(column.values).tolist())
+        for code, level in enumerate(column.levels):
+            if code in present:
+                self.places.setdefault(level, len(self.places))
+        if -1 in present:
+            self.places.setdefault(None, len(self.places))
+        at = np.array([self.places.get(level, 0) for level in levels], dtype=np.intp)[column.values]
+        count = len(self.places)
+        self.rows = _longer(self.rows, count) + np.bincount(at, weights > 0, count)
+        cells, shape = at * FOLDS + folds, (count, FOLDS)
+        added = np.bincount(cells, weights, count * FOLDS).reshape(shape)
+        self.weights = _longer(self.weights, count) + added
+        if targets is None:
+            return
+        if (
+            self.origin is None or self.sums is None or self.squares is None
+        ):  # so that squares do not eat digits
+            total = weights.sum()
+            self.origin = weights @ targets / total if total > 0 else targets[:1].mean(axis=0)
+            self.sums = np.zeros((0, FOLDS, targets.shape[1]))
+            self.squares = np.zeros(targets.shape[1])
+        away = targets - self.origin
+        each = [
+            np.bincount(cells, weights * values, count * FOLDS).reshape(shape) for values in away.T
+        ]
+        self.sums = _longer(self.sums, count) + np.stack(each, axis=-1)
+        self.squares = self.squares + weights @ away**2
+
+    def levels(self, most: int) -> tuple[Levels, bool]:
+        """Levels in order, and whether they are few enough to have a column each."""
+        names = sorted(self.places, key=_order)
+        rows = self.rows[[self.places[name] for name in names]]
+        rare = rows < RARE
+        few = int((~rare).sum()) <= most
+        if not few and self.sums is None:  # nothing is known of targets: the largest ones remain
+            rare, few = np.argsort(np.argsort(-rows, kind="stable")) >= most, True
+        if not few or rare.sum() < 2 or rare.all():
+            rare[:] = False
+        alone = int((~rare).sum())
+        at = np.where(rare, alone, np.cumsum(~rare) - 1)
+        total = self.weights.sum(axis=1)[[self.places[name] for name in names]]
+        shares = np.bincount(at, total, alone + rare.any()) / max(total.sum(), 1e-300)
+        holes = float(total[names.index(None)] / total.sum()) if None in names else 0.0
+        return Levels(tuple(names), at, shares, int(rare.sum()), holes), few
+
+    def statistics(self, levels: Levels) -> TargetStatistics:
+        assert self.sums is not None
+        assert self.origin is not None
+        assert self.squares is not None
+        order = [self.places[name] for name in levels.names]
+        return TargetStatistics.of(self.weights[order], self.sums[order], self.squares, self.origin)
+
+
+def _longer(array: Array, count: int) -> Array:
+    more = np.zeros((count - len(array), *array.shape[1:]))
+    return np.concatenate([array, more])
+
+
+def _order(level) -> tuple:
+    """Numbers, then names, then what is missing."""
+    if level is None:
+        return (3,)
+    if isinstance(level, (Real, np.bool_)):
+        return (0, float(level))
+    return (1, level) if isinstance(level, str) else (2, repr(level))
