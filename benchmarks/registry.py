@@ -9,6 +9,7 @@ from . import (
     bins,
     default,
     forest,
+    frames,
     fuzz,
     growth,
     hypotheses,
@@ -19,6 +20,7 @@ from . import (
     speed,
     startup,
     structured,
+    tables,
 )
 
 
@@ -39,7 +41,7 @@ class Benchmark(Protocol):
 
 MODULES = (
     *(speed, growth, startup, structured, peers),
-    *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz),
+    *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]

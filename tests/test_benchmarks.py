@@ -157,6 +157,19 @@ def check_hypotheses(result):
     assert all(fit["error"] > 0 for fit in result["expansions"]["fits"])
 
 
+def check_frames(result):
+    assert sum(result["outcomes"].values()) == result["frames"]
+    assert not result["bad"]
+
+
+def check_tables(result):
+    for part in ("holes", "categories", "levels"):
+        if "skipped" not in result[part]:
+            for one in result[part]["sets"]:
+                assert all(run["error"] > 0 for run in one["runs"].values())
+    assert len(result["told"]["runs"]) == 4
+
+
 def check_sheets(result):
     assert all(ns > 0 for ns in result["cost"]["coefficients"].values())
     for law in result["cost"]["laws"]:
@@ -220,6 +233,8 @@ CHECKS = {
     "startup": check_startup,
     "structured": check_structured,
     "peers": check_peers,
+    "tables": check_tables,
+    "frames": check_frames,
     "adult": check_adult,
     "many": check_many,
     "forest": check_forest,

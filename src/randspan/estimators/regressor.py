@@ -86,6 +86,14 @@ default="squared"
         kernel and one gamma, `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first
         block. Not for `BrownianSheets` and `ScrambledWavelets`, which map every column to the unit
         interval.
+    categories : sequence of names, indices or flags, default=None
+        Columns that are categories whatever their type, beside those whose type says so (strings,
+        categories and enums of pandas, polars and pyarrow). Up to 10 levels are columns of 0 and 1
+        that share one scale; more are target statistics: the mean of the targets of a level, of
+        other rows than a tenth that a training row belongs to, shrunk towards the mean of all.
+        Levels that are numbers keep their order in a column beside these. All of that is part of
+        the frame, as are guesses for missing numbers and what is known of dates (days, and places
+        in the year, month, week and day): ``print(model.frame_)``.
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw, scales and standardisation included.
@@ -167,6 +175,7 @@ default="squared"
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, categories and dates; what is missing in dense ones is understood.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
 

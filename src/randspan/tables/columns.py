@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 # What columns of 0 and 1 are multiplied by, in place of 1/standard deviation (docs/tables.md).
 FLAG, LEVEL = np.nan, 1.0
 # A category of more levels is told by statistics of targets.
-MOST_LEVELS = 30
+MOST_LEVELS = 10
 LAST = np.uint64(2**64 - 1)  # of keys
 DAY = 86_400.0
 PERIODS = {"year": 365.2425 * DAY, "month": 365.2425 / 12 * DAY, "week": 7 * DAY, "day": DAY}
@@ -144,7 +144,10 @@ class Date:
 
 @dataclass(frozen=True, eq=False)
 class OneHot:
-    """A column of 0 and 1 for every level; rare levels share one."""
+    """A column of 0 and 1 for every level; rare levels share one.
+
+    Levels that are numbers keep their order, in a column of their own.
+    """
 
     name: str
     levels: Levels
@@ -156,15 +159,16 @@ class OneHot:
 
     @property
     def parts(self) -> list[str]:
-        return [f"{self.name} = {level}" for level in self.levels.shown]
+        names = [f"{self.name} = {level}" for level in self.levels.shown]
+        return names if self.levels.numbers is None else [*names, self.name]
 
     @property
     def groups(self) -> list[int]:
-        return [0] * len(self.parts)
+        return [0] * len(self.levels.shares) + [1] * (self.levels.numbers is not None)
 
     @property
     def units(self) -> list[float]:
-        return [LEVEL] * len(self.parts)
+        return [LEVEL] * len(self.levels.shares) + [np.nan] * (self.levels.numbers is not None)
 
     @property
     def told(self) -> str:
@@ -173,8 +177,10 @@ class OneHot:
 
     def encode(self, column, folds):
         places, unknown = self.levels.places(column)
-        table = np.vstack([np.eye(len(self.parts)), self.levels.shares])  # the last: not known
-        return table[places], unknown
+        table = np.vstack([np.eye(len(self.levels.shares)), self.levels.shares])  # last: not known
+        if self.levels.numbers is None:
+            return table[places], unknown
+        return np.column_stack([table[places], self.levels.as_numbers(column)]), unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,11 +199,12 @@ class Targets:
     @property
     def parts(self) -> list[str]:
         count = len(self.statistics.mean)
-        return [f"target of {self.name}" + (f" {i}" if count > 1 else "") for i in range(count)]
+        names = [f"target of {self.name}" + (f" {i}" if count > 1 else "") for i in range(count)]
+        return names if self.levels.numbers is None else [*names, self.name]
 
     @property
     def groups(self) -> list[int]:
-        return [0] * len(self.parts)
+        return [0] * len(self.statistics.mean) + [1] * (self.levels.numbers is not None)
 
     @property
     def units(self) -> list[float]:
@@ -205,12 +212,18 @@ class Targets:
 
     @property
     def told(self) -> str:
-        rows = ["no effect" if np.isinf(m) else f"{m:.3g}" for m in self.statistics.strength]
-        return f"{len(self.levels.names)} levels, targets beside a prior of {', '.join(rows)} rows"
+        strength = self.statistics.strength
+        if np.isinf(strength).all():
+            return f"{len(self.levels.names)} levels, which do not differ"
+        rows = ", ".join("∞" if np.isinf(m) else f"{m:.3g}" for m in strength)
+        return f"{len(self.levels.names)} levels, their targets and a prior of {rows} rows"
 
     def encode(self, column, folds):
         places, unknown = self.levels.places(column)
-        return self.statistics(places, folds), unknown
+        found = self.statistics(places, folds)
+        if self.levels.numbers is None:
+            return found, unknown
+        return np.column_stack([found, self.levels.as_numbers(column)]), unknown
 
 
 HOLES = "missing values, of which the training data had none"

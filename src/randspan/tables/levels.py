@@ -38,6 +38,10 @@ class Levels:
         How many levels share the last place.
     holes : float
         The share of rows that are missing.
+    numbers : ndarray of shape (n_levels,) or None
+        The levels as numbers, the mean for what is missing; None where they are names.
+    mean : float
+        The mean of these numbers over rows.
     """
 
     names: tuple[Hashable, ...]
@@ -45,6 +49,8 @@ class Levels:
     shares: Array
     pooled: int
     holes: float
+    numbers: Array | None = None
+    mean: float = 0.0
 
     @property
     def shown(self) -> list[str]:
@@ -55,6 +61,13 @@ class Levels:
             if place < alone:
                 names[place] = MISSING if name is None else str(name)
         return names + (["rare"] if self.pooled else [])
+
+    def as_numbers(self, column: Column) -> Array:
+        """The number of every row's level; the mean of levels that are not known."""
+        assert self.numbers is not None
+        known = dict(zip(self.names, self.numbers.tolist(), strict=True))
+        values = [known.get(level, self.mean) for level in (*column.levels, None)]
+        return np.array(values)[column.values]
 
     @cached_property
     def _lookup(self) -> dict[Hashable, int]:
@@ -136,7 +149,8 @@ class LevelSums:
         total = self.weights.sum(axis=1)[[self.places[name] for name in names]]
         shares = np.bincount(at, total, alone + rare.any()) / max(total.sum(), 1e-300)
         holes = float(total[names.index(None)] / total.sum()) if None in names else 0.0
-        return Levels(tuple(names), at, shares, int(rare.sum()), holes), few
+        numbers, mean = _as_numbers(names, total)
+        return Levels(tuple(names), at, shares, int(rare.sum()), holes, numbers, mean), few
 
     def statistics(self, levels: Levels) -> TargetStatistics:
         assert self.sums is not None
@@ -149,6 +163,20 @@ class LevelSums:
 def _longer(array: Array, count: int) -> Array:
     more = np.zeros((count - len(array), *array.shape[1:]))
     return np.concatenate([array, more])
+
+
+def _as_numbers(names: list, weights: Array) -> tuple[Array | None, float]:
+    """Levels as numbers, and their mean; None where they are names, or two."""
+    known = [name for name in names if name is not None]
+    try:
+        numbers = {name: float(name) for name in known}
+    except (TypeError, ValueError):
+        return None, 0.0
+    if len(known) < 3 or not np.isfinite(list(numbers.values())).all():
+        return None, 0.0
+    each = np.array([weights[i] for i, name in enumerate(names) if name is not None])
+    mean = float(np.average(list(numbers.values()), weights=np.maximum(each, 1e-300)))
+    return np.array([mean if name is None else numbers[name] for name in names]), mean
 
 
 def _order(level) -> tuple:

@@ -468,6 +468,7 @@ def _fixed_in_advance(model) -> list[str]:
     read = {
         "centre and scale of the columns": frame.centre is not None or frame.bend is not None,
         "learned scales, which have seen the targets": frame.importances is not None,
+        "levels and statistics of columns": frame.columns is not None,
         "a median γ": _reads_gamma(family),
         "ranges or centres": _reads_rows(family),
         "the number of functions": isinstance(model.n_components, str),
