@@ -46,7 +46,7 @@ def checked(
         check_size("X", X, learned=learned)
         if not _has_holes(X):
             return X, y
-        table = of_array(X)
+        table = of_array(X, getattr(estimator, "feature_names_in_", None))
     for column in table.columns:
         if column.kind != "category":
             check_size("X", column.values[~column.missing], learned=learned)

@@ -29,7 +29,6 @@ Array = NDArray[np.float64]
 FLAG, LEVEL = np.nan, 1.0
 # A category of more levels is told by statistics of targets.
 MOST_LEVELS = 10
-LAST = np.uint64(2**64 - 1)  # of keys
 DAY = 86_400.0
 PERIODS = {"year": 365.2425 * DAY, "month": 365.2425 / 12 * DAY, "week": 7 * DAY, "day": DAY}
 
@@ -254,6 +253,10 @@ class Columns:
         readers: list[_Reader] = []
         samples: list[tuple[NDArray[np.uint64], Array]] = []
         for table, targets, weights in blocks:
+            if weights is not None:  # rows without weight are not there
+                there = weights > 0
+                table, weights = table.some(there), weights[there]
+                targets = None if targets is None else targets[there]
             if copies is None:
                 copies = copies_prevail(table)
             if not readers:
@@ -262,7 +265,7 @@ class Columns:
             each = np.ones(table.n_rows) if weights is None else weights
             keys = keys_of(table)
             folds = folds_of(keys, copies)
-            first = np.argsort(np.where(each > 0, keys, LAST), kind="stable")[:ROWS]
+            first = np.argsort(keys, kind="stable")[:ROWS]
             rows = np.column_stack([column.values[first] for column in table.columns])
             samples.append((keys[first], rows))
             for reader, column in zip(readers, table.columns, strict=True):
@@ -400,7 +403,7 @@ class _Reader:
                 folds,
             )
             return
-        there = ~missing & (weights > 0)
+        there = ~missing
         values = column.values[there]
         if not len(values):
             return

@@ -38,8 +38,8 @@ def keys_of(table: Table) -> NDArray[np.uint64]:
             known = np.array([*map(_key, column.levels), 1], dtype=np.uint64)
             bits = known[column.values]
         else:
-            values = np.where(np.isnan(column.values), np.nan, column.values) + 0.0  # no -0
-            bits = values.view(np.uint64)
+            values = column.values + 0.0  # no -0
+            bits = np.where(np.isnan(values), np.uint64(1), values.view(np.uint64))
         keys = _mixed(keys ^ bits)
     return keys
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -68,6 +68,11 @@ class Table:
         """Whether all are numbers, and none is missing."""
         return all(c.kind == NUMBER and not c.missing.any() for c in self.columns)
 
+    def some(self, rows: NDArray[np.bool_]) -> Table:
+        """Some of the rows."""
+        columns = tuple(replace(column, values=column.values[rows]) for column in self.columns)
+        return Table(columns, int(rows.sum()))
+
     @property
     def matrix(self) -> Array:
         """A plain table as an array."""
@@ -108,10 +113,14 @@ def read(X, categories=None) -> Table:
     return Table(tuple(columns), n_rows)
 
 
-def of_array(X: NDArray) -> Table:
+def of_array(X: NDArray, names: Sequence[str] | None = None) -> Table:
     """An array of numbers, nan where missing."""
-    columns = (np.ascontiguousarray(X[:, j], dtype=np.float64) for j in range(X.shape[1]))
-    return Table(tuple(Column(f"x{j}", NUMBER, values) for j, values in enumerate(columns)), len(X))
+    names = [f"x{j}" for j in range(X.shape[1])] if names is None else names
+    columns = (
+        Column(str(name), NUMBER, np.ascontiguousarray(X[:, j], dtype=np.float64))
+        for j, name in enumerate(names)
+    )
+    return Table(tuple(columns), len(X))
 
 
 def _chosen(categories, names: Sequence[str]) -> set[int]:
