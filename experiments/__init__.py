@@ -2,7 +2,8 @@
 
 One folder a document. An experiment is a module with ``NAME``, ``TITLE``, ``items(quick)`` (what is
 to be computed, in pieces that can be done on any day), ``summary(results)`` (numbers for every
-claim, tables) and ``figure(summary)``. `running` does the items and keeps what they found,
+claim), ``tables(summary)``, ``figure(summary)`` and, where a claim does not hold,
+``explained(summary)``. `running` does the items and keeps what they found,
 `claims` judges, `report` writes RESULTS.md. ``randspan reproduce NAME`` runs one; this folder comes
 with a clone of the repository, not with an installed package.
 """

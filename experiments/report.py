@@ -32,6 +32,12 @@ def drawn(name: str, found: dict[str, Any], place: Path) -> list[Path]:
     return files
 
 
+def explained(name: str, found: dict[str, Any]) -> list[str]:
+    """Paragraphs on what does not hold, and why."""
+    module = find(name)
+    return module.explained(found) if hasattr(module, "explained") else []
+
+
 def in_markdown(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -52,6 +58,7 @@ def results(quick: bool = False) -> str:
             continue
         for title, head, rows in module.tables(found):
             parts += [f"### {title}", in_markdown(head, rows)]
+        parts += explained(name, found)
         if (HERE / "figures" / f"{name}.png").exists():
             parts.append(f"![{module.TITLE}](figures/{name}.png)")
     return "\n\n".join(parts) + "\n"

@@ -1,10 +1,11 @@
 """RKS Fig. 1: random stumps beside AdaBoost with stumps: error, time, and time against error.
 
 Adult (123 columns of 0 and 1, where stumps are a linear model, and the census's own numbers),
-KDDCUP99 (disjoint rows of the 10 % file, every row once), and human activity (walking against the
-rest), which stands in for a set that was never public. In place of stumps also sigmoids and
-cosines. AdaBoost is scikit-learn's, and one of ours that sorts columns once; matching pursuit over
-stumps drawn at random is the greedy method that UA argues against.
+KDDCUP99 (disjoint rows of the 10 % file: every row once; with its copies, most of which are on both
+sides; tested on the file ``corrected``), and human activity (walking against the rest), which
+stands in for a set that was never public. In place of stumps also sigmoids and cosines. AdaBoost is
+scikit-learn's, and one of ours that sorts columns once; matching pursuit over stumps drawn at
+random is the greedy method that UA argues against.
 """
 
 from __future__ import annotations
@@ -50,12 +51,16 @@ SETS: dict[str, Callable[[], Bunch]] = {
     "adult": lambda: datasets.load_adult(scaled=True),
     "adult, raw": lambda: datasets.load_adult("raw", scaled=True),
     "kddcup99": lambda: datasets.load_kddcup99(distinct=True, scaled=True),
+    "kddcup99, copies": lambda: datasets.load_kddcup99(scaled=True),
+    "kddcup99, corrected": lambda: datasets.load_kddcup99(corrected=True, scaled=True),
     "activity": lambda: _signs(datasets.load_activity(scaled=True), lambda y: y == "Walking"),
 }
 TITLES = {
     "adult": "Adult, 123 binary columns",
     "adult, raw": "Adult, raw",
     "kddcup99": "KDDCUP99, distinct rows",
+    "kddcup99, copies": "KDDCUP99, rows and their copies",
+    "kddcup99, corrected": "KDDCUP99, tested on corrected",
     "activity": "human activity (WISDM)",
 }
 
@@ -156,13 +161,21 @@ def at_equal_error(ours: dict[str, Any], peer: dict[str, Any]) -> dict[str, Any]
     """At the peer's best error, or at ours where it is larger, the seconds that each needs."""
     goal = max(min(peer["error"]), min(ours["error"]))
 
-    def least(run: dict[str, Any]) -> float:
-        pairs = zip(run["error"], run["train_test_seconds"], strict=True)
-        return min(seconds for error, seconds in pairs if error <= goal + 1e-9)
+    def least(run: dict[str, Any]) -> tuple[float, int]:
+        runs = zip(run["error"], run["train_test_seconds"], run["k"], strict=True)
+        return min((seconds, k) for error, seconds, k in runs if error <= goal + 1e-9)
 
-    own, other = least(ours), least(peer)
-    best = {"our_best": min(ours["error"]), "peer_best": min(peer["error"])}
-    return {**best, "error": goal, "ours": own, "theirs": other, "times": other / own}
+    (own, our_k), (other, peer_k) = least(ours), least(peer)
+    return {
+        "our_best": min(ours["error"]),
+        "peer_best": min(peer["error"]),
+        "error": goal,
+        "ours": own,
+        "theirs": other,
+        "times": other / own,
+        "our_k": our_k,
+        "peer_k": peer_k,
+    }
 
 
 def tables(found: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
@@ -172,7 +185,9 @@ def tables(found: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]
         "our best",
         "its best",
         "at error",
-        "ours s",
+        "our k",
+        "its k",
+        "our s",
         "its s",
         "times",
         "verdict",
@@ -184,6 +199,8 @@ def tables(found: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]
             f"{one['our_best']:.2f} %",
             f"{one['peer_best']:.2f} %",
             f"{one['error']:.2f} %",
+            str(one["our_k"]),
+            str(one["peer_k"]),
             f"{one['ours']:.2f}",
             f"{one['theirs']:.2f}",
             f"{one['times']:.1f}",
@@ -204,6 +221,38 @@ def tables(found: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]
     said = ["set", "k", "hinge", "squared", "times slower (2 to 10 in RKS)", "as accurate"]
     title = "Seconds to train and test at equal error (claimed: stumps are far faster)"
     return [(title, head, rows), ("The hinge loss, as accurate and slower", said, remark)]
+
+
+def explained(found: dict[str, Any]) -> list[str]:
+    """Why what does not hold does not."""
+    beside = [one for one in found["faster"] if one["peer"] == BOOSTERS[1]]
+    if not beside:
+        return []
+    more = [one["our_k"] / one["peer_k"] for one in beside]
+    pairs = [
+        [_seconds_at(100, curves[who]) for who in (BOOSTERS[1], STUMPS)]
+        for curves in found["curves"].values()
+        if STUMPS in curves and BOOSTERS[1] in curves
+    ]
+    equal = [theirs / ours for theirs, ours in pairs if theirs and ours]
+    text = [
+        "Ten times faster at equal error does not hold. A round of boosting is one search among "
+        "all stumps, and a search over columns that are sorted once reads every entry of X once; "
+        "k drawn stumps need their k² products. At the error both reach, drawn stumps need "
+        f"{min(more):.1f} to {max(more):.1f} times as many functions as rounds of boosting with "
+        "sorted columns (columns *our k* and *its k*), because nobody chose them."
+    ]
+    if equal:
+        text.append(
+            "At equal k = 100, where choosing is all that differs, drawn stumps are "
+            f"{min(equal):.1f} to {max(equal):.1f} times as fast: the published advantage is one "
+            "of time for a given k, and of a search that sorts anew in every round."
+        )
+    return text
+
+
+def _seconds_at(k: int, run: dict[str, Any]) -> float | None:
+    return run["train_test_seconds"][run["k"].index(k)] if k in run["k"] else None
 
 
 def _verdict(one: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ TITLE = "UA Fig. 3: stumps beside AdaBoost on Adult"
 DOCUMENT = "ua"
 KEPT_AS = "rks-fig1"
 
-summary, tables, figure = fig1.summary, fig1.tables, fig1.figure
+summary, tables, explained, figure = fig1.summary, fig1.tables, fig1.explained, fig1.figure
 
 
 def items(quick: bool) -> list[Item]:

@@ -10,6 +10,7 @@ would use today.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from statistics import mean, stdev
 from typing import Any
@@ -37,7 +38,9 @@ TUNING_ROWS, TUNING_FUNCTIONS, TUNING_GRIDS = 20_000, 1000, 20
 WIDTHS = [2.0**j for j in range(-6, 5, 2)]
 KERNELS = ("gaussian", "matern32", "laplacian")
 # Rows that a kernel machine sees.
-MACHINE_ROWS = 7_500
+MACHINE_ROWS = 5_000
+# Room for 5,000 features of 522,911 rows; without it they are computed anew in every pass.
+MEMORY = "14GB"
 COLUMNS = ("as published", "ours")
 OTHERS = ("libsvm", "exact machine", "Nyström", "LightGBM", "extra trees")
 
@@ -118,7 +121,8 @@ def best_kernel(
 
 def built(data: Bunch, family: Any, count: float, seed: int, **options: Any) -> Any:
     kind = rs.SpanClassifier if data.task == "classification" else rs.SpanRegressor
-    return kind(family, count, standardize=False, random_state=seed, **options)
+    known = {"standardize": False, "random_state": seed, "memory_limit": MEMORY}
+    return kind(family, count, **known, **options)
 
 
 def measured(model: Any, data: Bunch) -> dict[str, Any]:
@@ -170,7 +174,7 @@ def _machine(data: Bunch, other: str, classes: bool) -> tuple[Any, dict[str, Any
     """γ (and libsvm's C) chosen on held-out rows of the subsample."""
     part = held_out(data, 3_000, 0)
     gamma = 1 / data.X_train.shape[1]
-    sizes = (1.0, 10.0, 100.0) if other == "libsvm" else (1.0,)
+    sizes = (1.0, 10.0) if other == "libsvm" else (1.0,)
     spread = 1.0 if classes else float(np.std(part.y_train))
 
     def made(width: float, C: float) -> Any:
@@ -217,7 +221,11 @@ def summary(results: dict[str, dict[str, Any]]) -> dict[str, Any]:
                         "fit_seconds": mean(run["fit_seconds"] for run in runs),
                         "tuning_seconds": mean(run["tuning_seconds"] for run in runs),
                         "seeds": len(runs),
-                        "verdict": claims.verdict(claim, ours, doubt),
+                        "verdict": claims.verdict(
+                            claim if column == COLUMNS[0] else replace(claim, tolerance=0.0),
+                            ours,
+                            doubt,
+                        ),
                     }
                 )
     others = [
@@ -270,6 +278,34 @@ def tables(found: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]
         ("Kernel machines, and what one would use today",
          ["set", "method", "published", "error", "rows", "fit s"], more),
     ]  # fmt: skip
+
+
+def explained(found: dict[str, Any]) -> list[str]:
+    """Cells that are not reproduced with one γ, beside the same functions with learned scales."""
+    cells = {(cell["claim"], cell["column"]): cell for cell in found["cells"]}
+    missed = [
+        cell
+        for (_, column), cell in cells.items()
+        if column == COLUMNS[0] and cell["verdict"] == claims.FAILED
+    ]
+    if not missed:
+        return []
+    pairs = [
+        f"{cell['claim']}: {cell['ours']:.2f} % with one γ, "
+        f"{cells[cell['claim'], COLUMNS[1]]['ours']:.2f} % with learned scales, "
+        f"published {cell['published']:g} %"
+        for cell in missed
+        if (cell["claim"], COLUMNS[1]) in cells
+    ]
+    return [
+        "Not reproduced with one γ for all standardised columns, the paper's method as far as it "
+        f"is described: {'; '.join(pairs)}. Number and kind of functions, rows, ridge and solver "
+        "are the same in both columns, so what is missing is the scale of the columns. UA does not "
+        "say how its inputs were scaled; ten numbers and 44 columns of 0 and 1 of Forest Cover, "
+        "divided by their deviations, count as if all mattered alike.",
+        "Census has no verdict: 36 columns are to be had, not 119, and the published error is "
+        "below that of any method here on the raw price; on log(1 + price) it is near 5 %.",
+    ]
 
 
 def figure(found: dict[str, Any]) -> None:

@@ -55,11 +55,14 @@ def check_number(name: str, value, at_least: float = -np.inf) -> float:
 LARGEST, HEAVIEST = 1e75, 1e50
 
 
-def check_size(name: str, values, largest: float = LARGEST, learned: bool = True) -> None:
-    """Refuse numbers whose squares are infinite, or, if they are ``learned`` from, all vanish."""
+def check_size(name: str, values, largest: float = LARGEST, learned: bool = True) -> float:
+    """Refuse numbers whose squares are infinite, or, if they are ``learned`` from, all vanish.
+
+    The largest size, nan where something is missing.
+    """
     stored = values.data if sparse.issparse(values) else values
     if not stored.size or stored.dtype.kind not in "fiu":
-        return
+        return 0.0
     size = float(max(abs(float(stored.max())), abs(float(stored.min()))))
     if learned and 0 < size < 1 / largest:
         raise ValueError(
@@ -71,6 +74,7 @@ def check_size(name: str, values, largest: float = LARGEST, learned: bool = True
             f"{name} has values as large as {size:.2g}, whose squares are beyond all numbers: "
             f"divide by about as much, so that they stay below {largest:g}."
         )
+    return size
 
 
 def check_bound(bound) -> float:

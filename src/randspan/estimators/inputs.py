@@ -40,12 +40,19 @@ def checked(
             X, table = table.matrix, None
         _refuse_infinities(X, table)
     else:
+        framed = is_frame(X)
         X, y = _plain(estimator, X, y, reset, options)
         X = canonical(X)
+        if framed and not sparse.issparse(X):  # in one order, so that sums have the same bits
+            X = np.ascontiguousarray(X)
     if table is None:
-        check_size("X", X, learned=learned)
-        if not _has_holes(X):
+        if not np.isnan(check_size("X", X, learned=learned)):
             return X, y
+        if sparse.issparse(X):
+            raise ValueError(
+                "Input X contains NaN, and is sparse: missing values are understood in dense "
+                "arrays and data frames. Fill them, or hand in X.toarray()."
+            )
         table = of_array(X, getattr(estimator, "feature_names_in_", None))
     for column in table.columns:
         if column.kind != "category":
@@ -67,18 +74,6 @@ def _is_mixed(X) -> bool:
     dtypes = getattr(X, "dtypes", None)
     kinds = [getattr(dtype, "kind", "O") for dtype in dtypes] if dtypes is not None else ["O"]
     return type(X).__module__.split(".")[0] != "pandas" or not set(kinds) <= set("fiub")
-
-
-def _has_holes(X) -> bool:
-    """Whether something is missing; refused in sparse matrices."""
-    if not sparse.issparse(X):
-        return bool(X.size) and bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
-    if np.isnan(X.data.sum()):
-        raise ValueError(
-            "Input X contains NaN, and is sparse: missing values are understood in dense arrays "
-            "and data frames. Fill them, or hand in X.toarray()."
-        )
-    return False
 
 
 def _refuse_infinities(X, table: Table | None) -> None:
