@@ -353,3 +353,21 @@ def test_leaves_are_not_surer_than_they_should_be(alpha):
     shares = model.fit(X[:400], y[:400]).predict_proba(X[400:])[:, 1]
     loss = -np.mean(np.where(y[400:], np.log(shares), np.log(1 - shares)))
     assert loss < np.log(2)
+
+
+def test_bags_with_replacement_hold_a_poisson_number_of_every_row():
+    """With mean 0.8 a row is in a bag with chance 1 - exp(-0.8), and 0.8 times on average."""
+    X, y = np.random.default_rng(0).normal(size=(2000, 3)), np.arange(2000.0)
+    family = rs.Trees(replace=True, max_features=1)
+    bags = family.draw(X, 5, 0, y=y).out_of_bag
+    assert bags.share == pytest.approx(1 - np.exp(-0.8))
+    times = np.concatenate([bags.times(j, 0.8, 0, 2000) for j in range(5)])
+    inside = np.concatenate([bags.in_bag(j, 0, 2000) for j in range(5)])
+    np.testing.assert_array_equal(times > 0, inside)
+    assert abs(times.mean() - 0.8) < 4 * np.sqrt(0.8 / 10_000)
+    assert abs(times.var() - 0.8) < 4 * np.sqrt((0.8 + 2 * 0.8**2) / 10_000)
+    np.testing.assert_array_equal(times[100:300], bags.times(0, 0.8, 100, 300))
+    model = rs.SpanRegressor(family, 20, random_state=0).fit(X, X[:, 0])
+    assert model.oob_error_ < 0.9
+    with pytest.raises(ValueError, match="replace must be True or False"):
+        rs.SpanRegressor(rs.Trees(replace=2), 5).fit(X, y)

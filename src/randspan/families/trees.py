@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..checks import check_choice, is_count
+from ..checks import check_choice, check_flag, is_count
 from .base import Family
 from .parts.cells import CellFunctions, Table
 from .parts.layout import Layout
@@ -46,6 +46,9 @@ class Trees(Family):
     bootstrap : float, default=0.8
         The share of the rows that a tree is grown on, drawn without replacement; with 1 there are
         no out-of-bag rows.
+    replace : bool, default=False
+        Draw them with replacement, as Cao and Lan's code does: every row a Poisson number of times
+        of mean ``bootstrap``, so that 55 % of them are there at least once by default.
     max_features : "auto" or int, default="auto"
         Columns that are tried for every split; 1 is a tree that does not look at the target. "auto"
         compares √d, d/3, 0.6d and d by the squared error (for classes, the share of wrong ones) of
@@ -71,11 +74,26 @@ class Trees(Family):
     differentiable = property(lambda self: False)
     sees_scales = property(lambda self: False)
 
-    def __init__(self, bootstrap=0.8, max_features="auto", output="value", min_samples_leaf=1):
+    def __init__(
+        self,
+        bootstrap=0.8,
+        max_features="auto",
+        output="value",
+        min_samples_leaf=1,
+        replace=False,
+    ):
         self.bootstrap = bootstrap
         self.max_features = max_features
         self.output = output
         self.min_samples_leaf = min_samples_leaf
+        self.replace = replace
+
+    @property
+    def share(self) -> float:
+        """The share of different rows that a tree is grown on."""
+        check_share(self.bootstrap)
+        mean = float(self.bootstrap)
+        return 1 - float(np.exp(-mean)) if check_flag("replace", self.replace) else mean
 
     @property
     def sparse(self) -> bool:  # type: ignore[override]
@@ -86,8 +104,7 @@ class Trees(Family):
         return 1.0 if self.sparse else np.inf
 
     def layout(self, n_features, n_components, n_targets):
-        check_share(self.bootstrap)
-        some = self.bootstrap < 1
+        some = self.share < 1
         spent = "" if some else repr(self)
         if self.sparse:
             return Layout(n_components, 0, n_components, out_of_bag=some, spent=spent)
@@ -101,6 +118,7 @@ class Trees(Family):
     def read(self, sample, n_components, seed):
         check_choice("output", self.output, ("value", "leaves"))
         check_share(self.bootstrap)
+        check_flag("replace", self.replace)
         features = self.max_features
         if isinstance(features, str):
             check_choice("max_features", features, ("auto",), " or a positive whole number")
@@ -121,7 +139,7 @@ class Trees(Family):
         if isinstance(columns, str):
             columns = _best(nursery, training, self, seed)
         forest = Forest.of(nursery.trees(range(n_components), columns, training.progress))
-        out_of_bag = nursery.out_of_bag if self.bootstrap < 1 else None
+        out_of_bag = nursery.out_of_bag if self.share < 1 else None
         trained_on, d = TrainedOn(out_of_bag, nursery.origin), training.rows.shape[1]
         if not self.sparse:
             return TreeFunctions(self, d, n_components, trained_on, forest, columns)
@@ -165,7 +183,7 @@ class _Nursery:
         rows, targets = training.rows, training.targets
         assert targets is not None
         weights = training.each
-        out_of_bag = OutOfBagRows.of(training, float(family.bootstrap), seed)
+        out_of_bag = OutOfBagRows.of(training, family.share, seed)
         shifts = None
         if sparse.issparse(rows.values) and rows.shape[0] * rows.shape[1] > MOST_ENTRIES:
             # Too many to be dense: scaled but not centred. Thresholds are, afterwards.
@@ -214,7 +232,10 @@ class _Nursery:
         from sklearn.tree import ExtraTreeRegressor  # here, because few sessions grow trees
 
         weights = self.weights
-        if self.family.bootstrap < 1:
+        if self.family.replace:
+            mean = float(self.family.bootstrap)
+            weights = weights * self.out_of_bag.times(number, mean, 0, len(weights))
+        elif self.family.share < 1:
             weights = weights * self.out_of_bag.in_bag(number, 0, len(weights))
         bits = raw_bits(self.out_of_bag.seed, f"tree {number}", 1)[0]
         grower = ExtraTreeRegressor(
@@ -245,7 +266,7 @@ def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> in
     """The number of columns with which 100 trees err least on out-of-bag rows."""
     n, d = training.rows.shape
     candidates = sorted({max(1, round(c)) for c in (np.sqrt(d), d / 3, 0.6 * d, d)})
-    if len(candidates) == 1 or family.bootstrap >= 1:
+    if len(candidates) == 1 or family.share >= 1:
         return candidates[-1]
     assert training.targets is not None
     trials = range(TRIALS_OF_CLASSES if training.classes else TRIALS)

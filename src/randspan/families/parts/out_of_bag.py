@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from .randomness import raw_bits
 from .rows import Rows, fingerprints, mixed_in
 from .targets import as_columns
 
 FOLDS = 5
+# How often a row is at most in a bag that is filled with replacement: more has no chance.
+MOST_TIMES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +124,22 @@ class OutOfBagRows:
 
     def in_bag(self, function: int, start: int, stop: int) -> NDArray[np.bool_]:
         """Whether rows ``start`` to ``stop`` of the training data are in the bag of a function."""
+        return self._coins(function, start, stop) < self.share
+
+    def times(self, function: int, mean: float, start: int, stop: int) -> NDArray[np.float64]:
+        """How often they are there, where bags are filled with replacement.
+
+        That is a Poisson number of the given mean for every row, above 0 where `in_bag` is, if
+        ``share`` is 1 - exp(-mean).
+        """
+        coins = self._coins(function, start, stop)
+        beyond = special.pdtrc(np.arange(MOST_TIMES), mean)
+        return (coins[:, None] < beyond).sum(axis=1).astype(np.float64)
+
+    def _coins(self, function: int, start: int, stop: int) -> NDArray[np.float64]:
         skipped = start - start % 4
         bits = raw_bits(self.seed, f"bag {function}", stop - skipped, skipped)[start - skipped :]
-        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.share
+        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def seen(self, indices: NDArray[np.int64], n_functions: int) -> NDArray[np.bool_]:
         """Whether every function was trained on every row, by row indices."""
