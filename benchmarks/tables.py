@@ -91,7 +91,9 @@ def judged(model: Any, X, y, X_test, y_test, classes: bool) -> dict[str, Any]:
 def _beside_own(model, own, X_test, y_test, classes: bool, predicted) -> dict[str, Any]:
     """`validation_` beside the same error on test rows: mean squares, of ±1 columns for classes."""
     if classes:
-        scores = model.decision_function(X_test)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            scores = model.decision_function(X_test)
         columns = np.where(y_test == model.classes_[1], 1.0, -1.0)
         if scores.ndim > 1:
             columns = np.where(y_test[:, None] == model.classes_, 1.0, -1.0)
@@ -305,7 +307,8 @@ class _Prepared:
             if column in self.levels and self.form == "strings":
                 X[column] = X[column].astype(object).where(X[column].notna(), "missing")
             elif column in self.levels:
-                X[column] = pd.Categorical(X[column], categories=self.levels[column])
+                known = X[column].where(X[column].isin(self.levels[column]), None)
+                X[column] = pd.Categorical(known, categories=self.levels[column])
             elif X[column].dtype.kind == "M":
                 X[column] = _as_numbers(X[[column]])[column]
         return X
