@@ -90,7 +90,7 @@ def test_alpha_by_held_out_rows(data):
     X, y = data
     passes, exact = pair(X[:2000], y[:2000], alpha="auto", peer="eigen")
     assert abs(np.log10(passes.alpha_ / exact.alpha_)) <= 0.5
-    # A step to either side of the best alpha costs up to 0.018 here.
+    # A whole step below the alpha of leave-one-out costs 0.037 here, one above it 0.001.
     assert passes.score(X[2000:], y[2000:]) > exact.score(X[2000:], y[2000:]) - 0.02
 
 
