@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ def read_blocks(blocks: Iterable, categories) -> tuple[Columns | None, Iterable]
     """Blocks of numbers, and what their columns were made of where they were none."""
     if is_frame(blocks) or getattr(blocks, "ndim", 0) == 2:
         blocks = [blocks]
-    if isinstance(blocks, Iterator):
+    if not isinstance(blocks, (list, tuple)):  # of which no more than one may be in memory
         return None, (_only_numbers(block, categories) for block in blocks)
     parts = [parts_of(block) for block in blocks]
     if categories is None and not any(_is_table(X) for X, _, _ in parts):

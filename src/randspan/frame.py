@@ -95,8 +95,8 @@ class Frame:
     ) -> Frame:
         """Read a frame from blocks of rows, in one pass and bounded memory.
 
-        Blocks of numbers of which none is missing may come from a generator. Others are read
-        twice, once for their columns: hand in a list, or something else that can be.
+        Blocks of numbers of which none is missing may come one by one. Others are read twice, once
+        for their columns: hand in a list of them.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .folds import copies_prevail, folds_of, keys_of
-from .levels import Levels, LevelSums
+from .levels import HOLES, Levels, LevelSums
 from .reading import CATEGORY, DATE, NOTHING, NUMBER, Column, Table
 from .relations import ROWS, Relations
 from .statistics import TargetStatistics
@@ -141,33 +141,54 @@ class Date:
         return np.column_stack(columns), HOLES if missing.any() else ""
 
 
-@dataclass(frozen=True, eq=False)
-class OneHot:
-    """A column of 0 and 1 for every level; rare levels share one.
-
-    Levels that are numbers keep their order, in a column of their own.
-    """
+class _Category:
+    """Columns that are told by levels; levels that are numbers keep their order in one beside."""
 
     name: str
     levels: Levels
-    kind: str = CATEGORY
+    #: the scale of columns of levels
+    unit: float
 
     @property
     def holes(self) -> float:
         return self.levels.holes
 
     @property
+    def by_level(self) -> list[str]:
+        """Names of the columns that are told by levels."""
+        raise NotImplementedError
+
+    @property
     def parts(self) -> list[str]:
-        names = [f"{self.name} = {level}" for level in self.levels.shown]
-        return names if self.levels.numbers is None else [*names, self.name]
+        return self.by_level if self.levels.numbers is None else [*self.by_level, self.name]
 
     @property
     def groups(self) -> list[int]:
-        return [0] * len(self.levels.shares) + [1] * (self.levels.numbers is not None)
+        return [0] * len(self.by_level) + [1] * (self.levels.numbers is not None)
 
     @property
     def units(self) -> list[float]:
-        return [LEVEL] * len(self.levels.shares) + [np.nan] * (self.levels.numbers is not None)
+        return [self.unit] * len(self.by_level) + [np.nan] * (self.levels.numbers is not None)
+
+    def _and_order(self, found: Array, column: Column) -> Array:
+        if self.levels.numbers is None:
+            return found
+        return np.column_stack([found, self.levels.as_numbers(column)])
+
+
+@dataclass(frozen=True, eq=False)
+class OneHot(_Category):
+    """A column of 0 and 1 for every level; rare levels share one."""
+
+    name: str
+    levels: Levels
+    kind: str = CATEGORY
+
+    unit = property(lambda self: LEVEL)
+
+    @property
+    def by_level(self) -> list[str]:
+        return [f"{self.name} = {level}" for level in self.levels.shown]
 
     @property
     def told(self) -> str:
@@ -177,13 +198,11 @@ class OneHot:
     def encode(self, column, folds):
         places, unknown = self.levels.places(column)
         table = np.vstack([np.eye(len(self.levels.shares)), self.levels.shares])  # last: not known
-        if self.levels.numbers is None:
-            return table[places], unknown
-        return np.column_stack([table[places], self.levels.as_numbers(column)]), unknown
+        return self._and_order(table[places], column), unknown
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
+class Targets(_Category):
     """What is known of the targets of a level."""
 
     name: str
@@ -191,23 +210,12 @@ class Targets:
     statistics: TargetStatistics
     kind: str = CATEGORY
 
-    @property
-    def holes(self) -> float:
-        return self.levels.holes
+    unit = np.nan
 
     @property
-    def parts(self) -> list[str]:
+    def by_level(self) -> list[str]:
         count = len(self.statistics.mean)
-        names = [f"target of {self.name}" + (f" {i}" if count > 1 else "") for i in range(count)]
-        return names if self.levels.numbers is None else [*names, self.name]
-
-    @property
-    def groups(self) -> list[int]:
-        return [0] * len(self.statistics.mean) + [1] * (self.levels.numbers is not None)
-
-    @property
-    def units(self) -> list[float]:
-        return [np.nan] * len(self.parts)
+        return [f"target of {self.name}" + (f" {i}" if count > 1 else "") for i in range(count)]
 
     @property
     def told(self) -> str:
@@ -219,13 +227,7 @@ class Targets:
 
     def encode(self, column, folds):
         places, unknown = self.levels.places(column)
-        found = self.statistics(places, folds)
-        if self.levels.numbers is None:
-            return found, unknown
-        return np.column_stack([found, self.levels.as_numbers(column)]), unknown
-
-
-HOLES = "missing values, of which the training data had none"
+        return self._and_order(self.statistics(places, folds), column), unknown
 
 
 @dataclass(frozen=True, eq=False)

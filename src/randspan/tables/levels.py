@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 # A level of fewer rows is rare: such levels share a column.
 RARE = 5
 MISSING = "missing"
+HOLES = "missing values, of which the training data had none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class Levels:
         there = np.unique(column.values)
         new = [levels[place] for place in there if levels[place] not in self._lookup]
         if None in new:
-            return known[column.values], "missing values, of which the training data had none"
+            return known[column.values], HOLES
         if new:
             some = ", ".join(map(repr, new[:3])) + (" …" if len(new) > 3 else "")
             return known[column.values], f"levels that the training data had not ({some})"
@@ -120,9 +121,8 @@ class LevelSums:
         self.weights = _longer(self.weights, count) + added
         if targets is None:
             return
-        if (
-            self.origin is None or self.sums is None or self.squares is None
-        ):  # so that squares do not eat digits
+        if self.origin is None or self.sums is None or self.squares is None:
+            # Targets beyond their mean, so that squares do not eat digits.
             total = weights.sum()
             self.origin = weights @ targets / total if total > 0 else targets[:1].mean(axis=0)
             self.sums = np.zeros((0, FOLDS, targets.shape[1]))
