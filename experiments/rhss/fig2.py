@@ -114,6 +114,9 @@ def networks(which: str, version: str, quick: bool) -> dict[str, Any]:
         "RHSS-MLP": lambda k, seed: span(rs.Networks((20,), bias=not coded), k, seed, coded),
     }
     if not coded:
+        spans["RHSS-MLP, ridge"] = lambda k, seed: span(
+            rs.Networks((20,)), k, seed, coded, alpha="auto"
+        )
         spans["RVFL"] = lambda k, seed: span(
             rs.Units("relu", direct=True), k, seed, coded, alpha=RIDGES[which]
         )
@@ -146,19 +149,37 @@ def trees(which: str, version: str, quick: bool) -> dict[str, Any]:
     tried = 1 if coded else 1.0
     spans = {
         "RHSS-Tree": ours,
-        "extra trees": lambda k, seed: ExtraTreesRegressor(
-            k, max_features=tried, random_state=seed, n_jobs=-1
+    }
+    forests = {
+        "extra trees": lambda seed: ExtraTreesRegressor(
+            max_features=tried, random_state=seed, n_jobs=-1, warm_start=True
         ),
-        "random forest": lambda k, seed: RandomForestRegressor(k, random_state=seed, n_jobs=-1),
+        "random forest": lambda seed: RandomForestRegressor(
+            random_state=seed, n_jobs=-1, warm_start=True
+        ),
     }
     flat = {"decision tree": lambda seed: DecisionTreeRegressor(random_state=seed)}
-    return curves(data, spans, flat, WIDTHS["trees"], quick)
+    found = curves(data, spans, flat, WIDTHS["trees"], quick)
+    for who, build in forests.items():
+        runs = [grown(build(seed), found["k"], data) for seed in range(2 if quick else RUNS)]
+        found["curves"][who] = [list(of_k) for of_k in zip(*runs, strict=True)]
+    return found
+
+
+def grown(forest: Any, counts: list[int], data: Bunch) -> list[tuple[float, float]]:
+    """RMSE and seconds of a forest as trees are added to it: the same trees, grown once."""
+    found, spent = [], 0.0
+    for k in counts:
+        error, seconds = measured(lambda k=k: forest.set_params(n_estimators=k), data)
+        spent += seconds
+        found.append((error, spent))
+    return found
 
 
 GROUPS = {"kernels": kernels, "networks": networks, "trees": trees}
 
 
-def span(family: Any, k: int, seed: int, coded: bool, alpha: float = 0.0) -> Any:
+def span(family: Any, k: int, seed: int, coded: bool, alpha: float | str = 0.0) -> Any:
     """A plain fit in the span: standardised rows come in, nothing is clipped."""
     known = {"standardize": False, "scales": None, "clip": None, "random_state": seed}
     return rs.SpanRegressor(family, k, alpha=alpha, fit_intercept=not coded, **known)

@@ -33,7 +33,7 @@ def fitted(column: str, P: int, quick: bool) -> dict[str, Any]:
     data = loaded("forest", 0, quick)
     family, chosen, scales = rs.Bins(), {}, "learn"
     if column == "as published":
-        family, chosen = by_validation(data, "bins", max(P, 10), 0)
+        family, chosen = by_validation(data, family, max(P, 10), 0)
         scales = None
     model = built(data, family, P, 0, scales=scales)
     return {**measured(model, data), "chosen": chosen, "P": P}
