@@ -86,12 +86,11 @@ def test_sparse_rows(data):
 
 
 def test_alpha_by_held_out_rows(data):
-    """Within a step of the path, 10^(1/2), of the alpha that leave-one-out finds."""
+    """Within a step of the path's end, 10^(1/4), of the alpha that leave-one-out finds."""
     X, y = data
     passes, exact = pair(X[:2000], y[:2000], alpha="auto", peer="eigen")
-    assert abs(np.log10(passes.alpha_ / exact.alpha_)) <= 0.5
-    # A whole step below the alpha of leave-one-out costs 0.037 here, one above it 0.001.
-    assert passes.score(X[2000:], y[2000:]) > exact.score(X[2000:], y[2000:]) - 0.02
+    assert abs(np.log10(passes.alpha_ / exact.alpha_)) <= 0.25
+    assert passes.score(X[2000:], y[2000:]) > exact.score(X[2000:], y[2000:]) - 0.005
 
 
 def test_auto_takes_passes_where_moments_are_dear(data, monkeypatch):

@@ -107,9 +107,10 @@ def by_heldout(
     parts: list[NDArray[np.intp]] | None = None,
     gain: float = 0.0,
 ) -> Scored:
-    """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/2).
+    """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/4).
 
-    Where a step gains less than ``gain`` the path ends, and that much is not worth a smaller alpha.
+    In steps of 10^(1/2), and then half a step to both sides of the best. Where a step gains less
+    than ``gain`` the path ends, and that much is not worth a smaller alpha.
     """
     parts = folds(problem.weights, seed) if parts is None else parts
     if not parts:
@@ -144,7 +145,18 @@ def by_heldout(
                 break
             best = min(best, larger.error)
             scored.insert(0, larger)
-    return scored[0]
+    chosen = scored[0]
+    if gain or best <= enough:
+        return chosen
+    half = 10.0 ** (0.5 / STEPS_PER_DECADE)
+    starts = [chosen.start] * len(parts)
+    beside = [
+        score(solver, problem, alpha, scale, parts, list(starts))
+        for alpha in (chosen.alpha * half, chosen.alpha / half)
+    ]
+    tried = [beside[0], chosen, beside[1]]
+    best = min(entry.error for entry in tried)
+    return next(entry for entry in tried if entry.error <= 1.001 * best)
 
 
 def _steepness(problem: Problem) -> float:
