@@ -31,6 +31,7 @@ FAMILIES = {
     "fourier-matern12": rs.Fourier("matern12"),
     "fourier-matern32": rs.Fourier("matern32", form="paired"),
     "fourier-matern52-qmc": rs.Fourier("matern52", sampling="qmc"),
+    "fourier-stable": rs.Fourier("stable", p=1.5, q=0.8),
     "fourier-orthogonal": rs.Fourier(sampling="orthogonal"),
     "fourier-structured": rs.Fourier(sampling="structured"),
     "fourier-sampler": rs.Fourier(lambda d, rng: rng.standard_t(4, size=d)),

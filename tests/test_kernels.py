@@ -56,6 +56,10 @@ CLOSED_FORMS = {
     "matern12": rs.Fourier("matern12", gamma=0.5),
     "matern32": rs.Fourier("matern32", gamma=0.5),
     "matern52": rs.Fourier("matern52", gamma=0.5, form="paired"),
+    "stable-rough": rs.Fourier("stable", gamma=0.5, p=1, q=0.6),
+    "stable-between": rs.Fourier("stable", gamma=0.5, p=1.5, q=1.5),
+    "stable-radial": rs.Fourier("stable", gamma=[0.2, 0.5, 1.0], p=2, q=1.3),
+    "stable-below-one": rs.Fourier("stable", gamma=0.5, p=0.8, q=0.5, form="paired"),
     "stumps-uniform": rs.Stumps(interval=(-1.5, 1.5)),
     "stumps-normal": rs.Stumps("normal"),
     "units-relu": rs.Units("relu", scale=0.7),
@@ -96,7 +100,7 @@ def wide(name):
 #: Families of which the test must see a bandwidth wrong by 10 %.
 SEEN = (
     *("gaussian", "gaussian-paired", "laplacian", "cauchy", "matern12", "matern32", "matern52"),
-    *("bins", "bins-hat", "bins-kernel"),
+    *("bins", "bins-hat", "bins-kernel", "stable-rough", "stable-between"),
 )
 
 #: How many functions a draw has, 4,000 where nothing stands here. Every grid has a table of its
@@ -202,6 +206,20 @@ def test_closed_forms_agree_with_scikit_learn(rng):
         np.testing.assert_allclose(
             rs.Fourier(kernel, gamma).kernel(X, Y), expected, rtol=1e-10, atol=1e-14
         )
+    stable = {
+        (1, 1): referees["laplacian"],
+        (2, 1): Matern(1 / gamma, nu=0.5)(X, Y),
+        (2, 2): rbf_kernel(X, Y, gamma**2),
+    }
+    for (p, q), expected in stable.items():
+        found = rs.Fourier("stable", gamma, p=p, q=q).kernel(X, Y)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize(("p", "q"), [(1, 1.2), (2.1, 1), (0, 0), (1, 0), ("one", 1)])
+def test_stable_kernels_that_do_not_exist_are_refused(p, q):
+    with pytest.raises(ValueError, match=r"0 < q <= p <= 2|finite number"):
+        rs.Fourier("stable", p=p, q=q).draw(points(3), 4, random_state=0)
 
 
 def test_closed_forms_of_bins_agree_with_referees():

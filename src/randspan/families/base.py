@@ -91,6 +91,11 @@ class Family(BaseEstimator, ABC):
         return "matern52"
 
     @property
+    def nearest_power(self) -> float:
+        """The power of the distance in that kernel, for those that are exp(-distance)."""
+        return 1.0
+
+    @property
     def stretch(self) -> NDArray[np.float64] | None:
         """What x̃ is multiplied by to be at that kernel's unit scale; None without a bandwidth."""
         return None

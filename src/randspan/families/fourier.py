@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import check_choice
+from ..checks import check_choice, check_number
 from .base import Family
 from .functions import Functions
 from .parts.bandwidth import Bandwidth, read_gamma
@@ -16,7 +16,7 @@ from .parts.frequencies import SAMPLINGS, HadamardFrequencies
 from .parts.profile import Profile
 from .parts.randomness import sampled, uniforms
 from .parts.rows import Rows
-from .parts.spectra import LAWS
+from .parts.spectra import LAWS, Law, Stable
 
 
 class Fourier(Family):
@@ -29,11 +29,13 @@ class Fourier(Family):
     ----------
     kernel : str or callable, default="gaussian"
         "gaussian" exp(-γ‖x-y‖²), "laplacian" exp(-γ‖x-y‖₁), "cauchy" Π 1/(1 + γ²Δ²), "matern12",
-        "matern32", "matern52" (length scale 1/√(2γ)); or a sampler of frequencies, called as
-        ``kernel(d, rng)`` once for every frequency and returning d numbers (γ is then unused).
+        "matern32", "matern52" (length scale 1/√(2γ)), "stable" exp(-(γ‖x-y‖_p)^q); or a sampler of
+        frequencies, called as ``kernel(d, rng)`` once for every frequency and returning d numbers
+        (γ is then unused).
     gamma : "median", float or array of shape (n_features,), default="median"
         "median" sets it from the median distance of two rows: 1/(2 med²) of Euclidean distances
-        (gaussian, Matérn), 1/med of L1 distances (laplacian), 1/med of |x_m - y_m| (cauchy).
+        (gaussian, Matérn), 1/med of L1 distances (laplacian), of |x_m - y_m| (cauchy), of p-norms
+        (stable).
     sampling : {"iid", "orthogonal", "qmc", "structured"}, default="iid"
         How frequencies are chosen; all four are unbiased. "orthogonal" and "qmc" lower the
         variance. "structured" costs O(k log d) a row instead of O(k d) and is the faster one from
@@ -42,6 +44,9 @@ class Fourier(Family):
     form : {"phase", "paired"}, default="phase"
         An odd last column of "paired" has no partner, and a random phase instead; only draws of an
         even number continue each other.
+    p, q : float, default=1.0
+        The norm and the exponent of the stable kernel, 0 < q ≤ p ≤ 2: p = q = 1 is the Laplacian,
+        p = 2, q = 1 Matérn 1/2, p = q = 2 the Gaussian kernel; a smaller q is rougher.
 
     Examples
     --------
@@ -54,16 +59,27 @@ class Fourier(Family):
 
     bounded = property(lambda self: float(np.sqrt(2)))
 
-    def __init__(self, kernel="gaussian", gamma="median", sampling="iid", form="phase"):
+    def __init__(
+        self, kernel="gaussian", gamma="median", sampling="iid", form="phase", p=1.0, q=1.0
+    ):
         self.kernel = kernel
         self.gamma = gamma
         self.sampling = sampling
         self.form = form
+        self.p = p
+        self.q = q
+
+    @property
+    def _law(self) -> Law:
+        """The law of the frequencies of a kernel that has a name."""
+        if self.kernel_name == "stable":
+            return Stable(float(self.p), float(self.q))
+        return LAWS[self.kernel_name]
 
     @property
     def rotation_invariant(self) -> bool:
         named = not callable(self.kernel_name)
-        return named and LAWS[self.kernel_name].radial and np.ndim(self.gamma) == 0
+        return named and self._law.radial and np.ndim(self.gamma) == 0
 
     @property
     def independent(self) -> bool:
@@ -71,14 +87,21 @@ class Fourier(Family):
 
     @property
     def nearest_kernel(self) -> str:
-        named = not callable(self.kernel_name)
-        return self.kernel_name if named and self.kernel_name != "cauchy" else "matern52"
+        if callable(self.kernel_name) or self.kernel_name == "cauchy":
+            return "matern52"
+        if self.kernel_name == "stable":
+            return "laplacian" if self.p < 1.5 else "matern12"
+        return self.kernel_name
+
+    @property
+    def nearest_power(self) -> float:
+        return float(self.q) if self.kernel_name == "stable" else 1.0
 
     @property
     def stretch(self):
         if callable(self.kernel_name):
             return None
-        return LAWS[self.kernel_name].stretch(np.asarray(self.resolved.gamma, dtype=np.float64))
+        return self._law.stretch(np.asarray(self.resolved.gamma, dtype=np.float64))
 
     def read(self, sample, n_components, seed):
         check_choice("sampling", self.sampling, SAMPLINGS)
@@ -90,8 +113,13 @@ class Fourier(Family):
                     "sampler of your own use sampling='iid'."
                 )
             return Bandwidth(1.0)
-        check_choice("kernel", self.kernel_name, LAWS, " or a callable that samples frequencies")
-        law = LAWS[self.kernel_name]
+        known = (*LAWS, "stable")
+        check_choice("kernel", self.kernel_name, known, " or a callable that samples frequencies")
+        if self.kernel_name == "stable":
+            p, q = (check_number(name, getattr(self, name)) for name in ("p", "q"))
+            if not 0 < q <= p <= 2:
+                raise ValueError(f"The stable kernel has 0 < q <= p <= 2, got p={p:g}, q={q:g}.")
+        law = self._law
         if self.sampling in ("orthogonal", "structured") and not law.radial:
             radial = ", ".join(repr(name) for name in LAWS if LAWS[name].radial)
             raise ValueError(
@@ -109,7 +137,7 @@ class Fourier(Family):
             stretch = np.ones(n_features)
             frequencies: Any = sampled(self.kernel_name, seed, "frequencies", count, n_features)
         else:
-            law = LAWS[self.kernel_name]
+            law = self._law
             stretch = law.stretch(
                 np.broadcast_to(self.resolved.gamma, n_features).astype(np.float64)
             )
@@ -128,7 +156,7 @@ class Fourier(Family):
             raise ValueError(f"The inequality is for independent frequencies, not {self!r}.")
         if callable(self.kernel_name):
             raise ValueError("Nothing is known of the frequencies of a sampler of yours.")
-        law = LAWS[self.kernel_name]
+        law = self._law
         stretch = law.stretch(np.broadcast_to(self.resolved.gamma, n_features).astype(np.float64))
         # A cosine is a sine with another phase, still uniform on [-π, π].
         moment = law.second_moment * float(stretch @ stretch) + np.pi**2 / 3
@@ -137,7 +165,7 @@ class Fourier(Family):
     def closed_form(self, X, Y):
         if callable(self.kernel_name):
             raise self.no_closed_form("the frequencies come from a sampler of yours")
-        law = LAWS[self.kernel_name]
+        law = self._law
         stretch = law.stretch(np.asarray(self.resolved.gamma, dtype=np.float64))
         return law.kernel(
             X.dense.astype(np.float64) * stretch, Y.dense.astype(np.float64) * stretch

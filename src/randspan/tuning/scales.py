@@ -34,6 +34,7 @@ from scipy.linalg.lapack import dpotrs
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
+from ..families import Family
 from ..solvers.left_out import walk
 from . import lapack
 
@@ -160,6 +161,38 @@ class Radial(Kernel):
         return (self.pull(T, known, G) * T).sum(axis=0, dtype=np.float64)
 
 
+@dataclass(frozen=True)
+class Powered(Kernel):
+    """exp(-r^power) of the distance r that another kernel is exp(-r) of."""
+
+    of: Kernel
+    power: float
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]
+        return self.of.metric
+
+    @property
+    def turns(self) -> bool:  # type: ignore[override]
+        return self.of.turns
+
+    def matrix(self, T):
+        K, known = self.of.matrix(T)
+        K = np.maximum(K, np.finfo(np.float32).tiny)
+        r = -np.log(K)
+        powered = np.exp(-(r**self.power))
+        # dk/dr beside that of exp(-r), 0 for a row and itself.
+        apart = r > 1e-6
+        share = self.power * np.where(apart, r, 1.0) ** (self.power - 1) * powered / K
+        return powered, (known * np.where(apart, share, 0.0)).astype(known.dtype)
+
+    def slopes(self, T, known, G):
+        return self.of.slopes(T, known, G)
+
+    def pull(self, T, known, G):
+        return self.of.pull(T, known, G)
+
+
 def start(kernel: Kernel, rows: NDArray) -> Scales:
     """Equal scales, at which the median distance of two rows is 1."""
     few = rows[:: -(-len(rows) // 500)]
@@ -177,6 +210,13 @@ KERNELS: dict[str, Kernel] = {
     "matern52": Radial(5),
     "gaussian": Radial(np.inf),
 }
+
+
+def kernel_of(family: Family) -> Kernel:
+    """The kernel that scales of a family are learned with."""
+    kernel = KERNELS[family.nearest_kernel]
+    return kernel if family.nearest_power == 1 else Powered(kernel, family.nearest_power)
+
 
 Pool = Callable[[Callable, list], list]
 

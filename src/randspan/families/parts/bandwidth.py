@@ -24,7 +24,7 @@ class Bandwidth:
     gamma: float | NDArray[np.float64]
 
 
-def read_gamma(gamma, sample: Sample, metric: str) -> float | NDArray[np.float64]:
+def read_gamma(gamma, sample: Sample, metric: str | float) -> float | NDArray[np.float64]:
     """The parameter gamma: "median", one positive number, or one for every column."""
     if isinstance(gamma, str):
         check_choice("gamma", gamma, ("median",), " or positive number(s)")
@@ -33,10 +33,11 @@ def read_gamma(gamma, sample: Sample, metric: str) -> float | NDArray[np.float64
     return numbers if numbers.ndim else float(numbers)
 
 
-def median_gamma(sample: Sample, metric: str) -> float:
-    """1/(2 med²) of Euclidean distances, 1/med of "cityblock" or "coordinate" distances.
+def median_gamma(sample: Sample, metric: str | float) -> float:
+    """1/(2 med²) of Euclidean distances, 1/med of "cityblock", "coordinate" or Minkowski's.
 
-    "coordinate" pools |x_m - y_m| over the columns m. Where no two rows differ, γ = 1.
+    "coordinate" pools |x_m - y_m| over the columns m; a number is Minkowski's p. Where no two rows
+    differ, γ = 1.
     """
     d = sample.shape[1]
     work = 2e6 if metric == "coordinate" else 4e8
@@ -46,8 +47,10 @@ def median_gamma(sample: Sample, metric: str) -> float:
     if metric == "coordinate":
         distances = np.abs(rows[i] - rows[j]).ravel()
         pair_weights = np.repeat(pair_weights, d)
-    else:
+    elif isinstance(metric, str):
         distances = pdist(rows, metric)
+    else:
+        distances = pdist(rows, "minkowski", p=metric)
     apart = distances > 0
     if not apart.any():
         return 1.0

@@ -23,11 +23,11 @@ from .spectra import Law
 
 
 def iid(law: Law, d: int, count: int, seed: int) -> NDArray:
-    return law.frequencies(uniforms(seed, "frequencies", count, d + law.extra))
+    return law.frequencies(uniforms(seed, "frequencies", count, law.uniforms(d)))
 
 
 def qmc(law: Law, d: int, count: int, seed: int) -> NDArray:
-    return law.frequencies(sobol(d + law.extra, count, seed))
+    return law.frequencies(sobol(law.uniforms(d), count, seed))
 
 
 def sobol(dimensions: int, count: int, seed: int) -> NDArray[np.float64]:

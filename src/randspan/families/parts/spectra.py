@@ -13,9 +13,11 @@ cauchy         Π 1/(1 + γ_m² Δ_m²)                 independent Laplace     
 matern12       exp(-r), r = ‖√(2γ)·Δ‖              Student-t, 1 degree            √(2γ)
 matern32       (1 + √3 r) exp(-√3 r)               Student-t, 3 degrees           √(2γ)
 matern52       (1 + √5 r + 5r²/3) exp(-√5 r)       Student-t, 5 degrees           √(2γ)
+stable         exp(-‖γ∘Δ‖_p^q), q ≤ p ≤ 2          p-stable times A^(1/p)         γ
 =============  ==================================  =============================  ============
 
-The Matérn kernels have length scale ℓ = 1/√(2γ), so that γ is the Gaussian's as ν → ∞.
+The Matérn kernels have length scale ℓ = 1/√(2γ), so that γ is the Gaussian's as ν → ∞. A is
+positive and q/p-stable, E exp(-As) = exp(-s^(q/p)), so that E exp(-A‖Δ‖_p^p) is the stable kernel.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 class Law(ABC):
     """The spectral law of a kernel, at unit scale."""
 
-    #: the distance whose median sets γ
-    metric = "euclidean"
+    #: the distance whose median sets γ, by its name in scipy, or Minkowski's p
+    metric: str | float = "euclidean"
     #: whether ω is a uniform direction times an independent length
     radial = True
     #: uniforms a frequency needs beyond one per column
@@ -45,9 +47,13 @@ class Law(ABC):
         """What unit frequencies (or the columns of x) are multiplied by."""
         return np.sqrt(2 * gamma)
 
+    def uniforms(self, n_features: int) -> int:
+        """How many uniforms a frequency takes."""
+        return n_features + self.extra
+
     @abstractmethod
     def frequencies(self, uniforms: NDArray) -> NDArray:
-        """Frequencies from uniforms, one a column and `extra` more."""
+        """Frequencies from uniforms, as many for each as `uniforms` says."""
 
     def mixing(self, uniforms: NDArray) -> NDArray:
         """Radial laws: what a normal vector is multiplied by, from one uniform."""
@@ -126,6 +132,68 @@ class Cauchy(Laplacian):
         for x, y in zip(X.T, Y.T, strict=True):
             product /= 1 + (x[:, None] - y) ** 2
         return product
+
+
+class Stable(Law):
+    """exp(-‖Δ‖_p^q) for 0 < q ≤ p ≤ 2."""
+
+    radial = False
+    # Beyond this a cosine is a random number for any two rows, and float32 has no room.
+    most = 1e30
+
+    def __init__(self, p: float, q: float):
+        self.p, self.q = p, q
+        self.metric = p
+        self.second_moment = 2.0 if q == 2 else np.inf
+        #: normal and Cauchy variables take one uniform, others two
+        self.each = 1 if p in (1, 2) else 2
+        self.extra = 0 if q == p else 2
+
+    def stretch(self, gamma):
+        return gamma
+
+    def uniforms(self, n_features):
+        return self.each * n_features + self.extra
+
+    def frequencies(self, uniforms):
+        d = (uniforms.shape[1] - self.extra) // self.each
+        first, second = uniforms[:, :d], uniforms[:, d : self.each * d]
+        with np.errstate(over="ignore"):
+            if self.p == 2:
+                found = np.sqrt(2) * special.ndtri(first)
+            else:
+                found = symmetric_stable(self.p, first, second if self.each == 2 else None)
+            if self.extra:
+                mixing = positive_stable(self.q / self.p, uniforms[:, -2], uniforms[:, -1])
+                found = found * mixing[:, None] ** (1 / self.p)
+        return np.clip(found, -self.most, self.most)
+
+    def kernel(self, X, Y):
+        named = {1.0: "cityblock", 2.0: "euclidean"}.get(self.p)
+        found = cdist(X, Y, named) if named else cdist(X, Y, "minkowski", p=self.p)
+        if self.q != 1:
+            found **= self.q
+        np.negative(found, out=found)
+        return np.exp(found, out=found)
+
+
+def symmetric_stable(index: float, first: NDArray, second: NDArray | None) -> NDArray:
+    """Variables with E exp(itS) = exp(-|t|^index) from uniforms (Chambers, Mallows, Stuck 1976)."""
+    angle = np.pi * (first - 0.5)
+    if second is None:  # Cauchy
+        return np.tan(angle)
+    wait = -np.log(second)
+    rest = (1 - index) / index
+    found = np.sin(index * angle) / np.cos(angle) ** (1 / index)
+    return found * (np.cos((1 - index) * angle) / wait) ** rest
+
+
+def positive_stable(index: float, first: NDArray, second: NDArray) -> NDArray:
+    """Variables with E exp(-sA) = exp(-s^index), index < 1, from uniforms (Kanter 1975)."""
+    angle, wait = np.pi * first, -np.log(second)
+    rest = (1 - index) / index
+    found = np.sin(index * angle) / np.sin(angle) ** (1 / index)
+    return found * (np.sin((1 - index) * angle) / wait) ** rest
 
 
 LAWS: dict[str, Law] = {
