@@ -46,6 +46,8 @@ slow = True
 
 HOLED = ("pol", "cal_housing", "kin40k", "magic")
 ROWS, HOLES = 5_000, 0.2
+# Rules were chosen with split 0: others judge them.
+SPLITS = (1, 2, 3)
 FAMILIES: dict[str, Callable[[], Any]] = {"fourier": lambda: "fourier", "trees": rs.Trees}
 LEVELS, KNOWN = 10_000, "effects known up to noise"
 
@@ -138,7 +140,7 @@ def _holes(quick: bool) -> dict[str, Any]:
     rows = 300 if quick else ROWS
     found = []
     for which in HOLED[1:2] if quick else HOLED:
-        for split in range(1 if quick else 3):
+        for split in SPLITS[:1] if quick else SPLITS:
             data = holed(which, split, rows)
             classes = data[-1]
             imputed = partial(SimpleImputer, add_indicator=True)
@@ -225,15 +227,21 @@ FRAMES: dict[str, Callable[[], Any]] = {
 }
 
 
-def framed(which: str, rows: int | None) -> tuple[Any, ...]:
+def framed(which: str, rows: int | None, split: int = 0) -> tuple[Any, ...]:
+    """The set as it comes (split 0), or with as many other rows to learn from and to test."""
+    import pandas as pd
+
     try:
         data = FRAMES[which]()
     except datasets.DataError as error:
         raise Missing(str(error)) from None
     n = len(data.X_train)
-    order = np.random.default_rng(0).permutation(n)[: rows or n]
-    test = slice(0, rows)
-    parts = (data.X_train.iloc[order], data.y_train[order], data.X_test[test], data.y_test[test])
+    X = pd.concat([data.X_train, data.X_test], ignore_index=True)
+    y = np.concatenate([data.y_train, data.y_test])
+    order = np.random.default_rng(split).permutation(len(X) if split else n)
+    train = order[:n][: rows or n]
+    test = (order[n:] if split else np.arange(n, len(X)))[:rows]
+    parts = (X.iloc[train], y[train], X.iloc[test], y[test])
     return *parts, data.task == "classification"
 
 
@@ -257,8 +265,9 @@ def _as_numbers(X):
 
 def _categories(quick: bool) -> dict[str, Any]:
     found = []
-    for which in list(FRAMES)[1:2] if quick else FRAMES:
-        data = framed(which, 300 if quick else None)
+    cases = [(which, split) for which in FRAMES for split in SPLITS[:2]]
+    for which, split in [("COMPAS", 1)] if quick else cases:
+        data = framed(which, 300 if quick else None, split)
         classes = data[-1]
         runs = {}
         for family in FAMILIES:
@@ -271,14 +280,14 @@ def _categories(quick: bool) -> dict[str, Any]:
                 model = make_pipeline(TableVectorizer(), ours(family, classes))
                 runs[f"skrub, {family}"] = judged(model, *data)
         runs |= {who: judged(model, *data) for who, model in _peers(data[0], classes).items()}
-        found.append({"set": which, "split": 0, "runs": runs})
+        found.append({"set": which, "split": split, "runs": runs})
     bars = [_honest("categories", found)]
-    for one in found:
+    for which in dict.fromkeys(one["set"] for one in found):
         best = {
-            who: min(one["runs"][f"{who}, {family}"]["error"] for family in FAMILIES)
+            who: min(_mean(found, which, f"{who}, {family}") for family in FAMILIES)
             for who in ("ours", "by hand")
         }
-        bars.append(report.bar(f"{one['set']}: our error", best["ours"], "<=", best["by hand"]))
+        bars.append(report.bar(f"{which}: our error", best["ours"], "<=", best["by hand"]))
     return {"sets": found, "bars": bars}
 
 
