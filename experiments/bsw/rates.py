@@ -250,7 +250,7 @@ def figure(found: dict[str, Any]) -> Any:
         axis.set(xlim=(low, high), ylim=(-1.1, 1.1), xlabel="x")
     left.set_title("100 points, 90 of them in a peak at 0.37", fontsize=10)
     right.set_title("the peak", fontsize=10)
-    left.legend(frameon=False, fontsize=8, loc="upper left")
+    left.legend(framealpha=0.9, fontsize=8, loc="upper left")
     return made
 
 
