@@ -110,8 +110,13 @@ def explained(found: dict[str, Any]) -> list[str]:
     slopes = {
         name: [one["slope"] for one in found["curves"] if one["fit"] == name] for name in ALPHAS
     }
-    fixed, least = slopes["one ridge"], slopes["least squares"]
-    if not fixed:
+    least = slopes["least squares"]
+    last = [
+        np.log(one["mean"][-1] / one["mean"][-2]) / np.log(one["k"][-1] / one["k"][-2])
+        for one in found["curves"]
+        if one["fit"] == "one ridge"
+    ]
+    if not last:
         return []
     few = [one["distinct"][-1] for one in found["curves"]]
     return [
@@ -120,8 +125,9 @@ def explained(found: dict[str, Any]) -> list[str]:
         f"stumps only {min(few):.0f} to {max(few):.0f} differ, and one that was drawn once keeps "
         "its whole weight however many others there are. 1/k is what a ridge gives that does not "
         f"change with k, since weights then tend to a function divided by k: with alpha = {FIXED} "
-        f"slopes are {', '.join(f'{slope:.2f}' for slope in fixed)}. Leave-one-out chooses a "
-        "weaker ridge for more functions and lies between."
+        "the slopes between the two largest k are "
+        f"{', '.join(f'{slope:.2f}' for slope in last)}. Leave-one-out chooses a weaker ridge for "
+        "more functions and lies between."
     ]
 
 
@@ -137,8 +143,8 @@ def figure(found: dict[str, Any]) -> Any:
                 one["k"], one["mean"], one["deviation"], marker="o", ms=3, label=one["fit"]
             )
             if one["fit"] == "one ridge":
-                first = one["mean"][0] * one["k"][0]
-                axis.plot(one["k"], [first / k for k in one["k"]], "k:", label="1/k")
+                last = one["mean"][-1] * one["k"][-1]
+                axis.plot(one["k"], [last / k for k in one["k"]], "k:", label="1/k")
         axis.set(xscale="log", yscale="log", xlabel="stumps k", title=f"Adult, {form}")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("largest weight")
