@@ -53,6 +53,7 @@ FAMILIES = {
     "hybrid": rs.Fourier() + rs.Bins(),
     "expansions": rs.KernelExpansions(),
     "expansions-nystrom": rs.KernelExpansions("laplacian", coefficients="nystrom"),
+    "expansions-cholesky": rs.KernelExpansions("laplacian", coefficients="cholesky"),
     "expansions-pivots": rs.KernelExpansions("poly", 0.1, anchors="rpcholesky"),
     "networks": rs.Networks(),
     "networks-deep": rs.Networks((8, 5), "tanh"),
@@ -100,4 +101,4 @@ PRECISIONS = [
 NAMELESS = {"fourier-sampler", "bins-law", "dictionary"}
 
 #: Families of which every function changes with the number of functions: they have an anchor each.
-ANCHORED = {"expansions-nystrom", "expansions-pivots"}
+ANCHORED = {"expansions-nystrom", "expansions-cholesky", "expansions-pivots"}

@@ -175,6 +175,29 @@ def test_kernels_by_name_are_those_of_scikit_learn(kernel, params, dtype, rng):
     np.testing.assert_allclose(functions(sparse.csr_array(X)), functions(X), atol=tolerance)
 
 
+def test_a_triangle_spans_the_same_and_is_nested(rng):
+    X = rng.normal(size=(700, 3))
+    root, triangle = (
+        rs.KernelExpansions("laplacian", 0.3, which).draw(X, 600, 0)
+        for which in ("nystrom", "cholesky")
+    )
+    np.testing.assert_array_equal(root.anchors, triangle.anchors)
+    np.testing.assert_allclose(triangle.kernel(X[:50]), root.kernel(X[:50]), atol=1e-9)
+    Z = triangle(X[:50])
+    np.testing.assert_allclose(Z @ Z.T / 600, root.kernel(X[:50]), atol=1e-9)
+    few = rs.KernelExpansions("laplacian", 0.3, "cholesky", triangle.anchors[:300]).draw(X, 300, 0)
+    np.testing.assert_allclose(
+        few(X[:50]) / np.sqrt(300), triangle(X[:50])[:, :300] / np.sqrt(600), atol=1e-9
+    )
+    # Equal anchors, which no factor can tell apart.
+    copies = rs.KernelExpansions("rbf", 0.3, "cholesky", np.repeat(X[:10], 2, axis=0)).draw(
+        X, 30, 0
+    )
+    plain = rs.KernelExpansions("rbf", 0.3, "nystrom", X[:10]).draw(X, 10, 0)
+    np.testing.assert_allclose(copies.kernel(X[:50]), plain.kernel(X[:50]), atol=1e-5)
+    assert (copies(X)[:, 20:] == 0).all()
+
+
 def test_nystrom_keeps_its_digits_in_float32(rng):
     """Small eigenvalues would make much of rounded kernel values."""
     X = rng.normal(size=(600, 2))

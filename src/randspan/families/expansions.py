@@ -11,7 +11,15 @@ from scipy import sparse
 from ..checks import check_choice, is_count
 from .base import Family
 from .functions import Functions
-from .parts.anchors import MOST_PIVOTS, PRODUCTS, Anchored, Kernel, inverse_root, is_array
+from .parts.anchors import (
+    MOST_PIVOTS,
+    PRODUCTS,
+    Anchored,
+    Kernel,
+    inverse_root,
+    inverse_triangle,
+    is_array,
+)
 from .parts.randomness import normals, sampled, uniforms
 from .parts.rows import Rows
 
@@ -20,6 +28,8 @@ from .parts.rows import Rows
 MOST_ANCHORS, WIDEST = 10_000, 2**24
 # Kernel values that are worked on at once: about 16 MB of float32.
 AT_ONCE = 2**22
+# Columns of a triangle that are worked on together.
+PANEL = 256
 
 # By inversion, one uniform for every coefficient: mean 0; the variances are below.
 LAWS = {
@@ -28,6 +38,8 @@ LAWS = {
     "laplace": lambda *args: _laplace(uniforms(*args)),
     "bernoulli": lambda *args: np.where(uniforms(*args) < 0.5, -1.0, 1.0),
 }
+# What makes kernel values at anchors orthonormal functions.
+ROOTS = {"nystrom": inverse_root, "cholesky": inverse_triangle}
 VARIANCES = {"normal": 1.0, "uniform": 1.0, "laplace": 2.0, "bernoulli": 1.0}
 
 
@@ -40,7 +52,9 @@ class KernelExpansions(Anchored, Family):
 
     Kernel: Var(β)·Σ_i k(x, x_i) k(x_i, y). With ``coefficients="nystrom"`` nothing but the anchors
     is drawn: φ(x) = √m·K_ZZ^{-1/2} k(Z, x) for anchors Z, one for each of the m functions, whose
-    kernel is k(x, Z) K_ZZ⁻¹ k(Z, y).
+    kernel is k(x, Z) K_ZZ⁻¹ k(Z, y). ``coefficients="cholesky"`` is the same span and kernel with
+    L⁻¹ in place of the root, K_ZZ = LL': function i needs the first i anchors only, and the draw of
+    thousands takes a factor in place of eigenvectors.
 
     Parameters
     ----------
@@ -53,7 +67,7 @@ class KernelExpansions(Anchored, Family):
         1/(2 med²) of Euclidean and 1/med of L1 distances of two rows.
     coefficients : str or callable, default="normal"
         "normal" N(0, 1), "uniform" U[-√3, √3], "laplace" Laplace(0, 1), "bernoulli" ±1, "nystrom",
-        or a sampler, called as ``coefficients(m, rng)`` for every function.
+        "cholesky", or a sampler, called as ``coefficients(m, rng)`` for every function.
     anchors : None, int, "rpcholesky" or array of shape (m, n_features), default=None
         None takes all rows, 10,000 of them at random if there are more (2²⁴/d, at least 100, of
         more than 1,677 columns, since anchors are dense); a number takes so many at
@@ -103,7 +117,7 @@ class KernelExpansions(Anchored, Family):
 
     @property
     def _nystrom(self) -> bool:
-        return isinstance(self.coefficients, str) and self.coefficients == "nystrom"
+        return isinstance(self.coefficients, str) and self.coefficients in ROOTS
 
     def rows_wanted(self, n_components):
         if is_count(self.anchors):
@@ -113,7 +127,7 @@ class KernelExpansions(Anchored, Family):
 
     def read(self, sample, n_components, seed):
         if not callable(self.coefficients):
-            known = (*LAWS, "nystrom")
+            known = (*LAWS, *ROOTS)
             check_choice("coefficients", self.coefficients, known, " or a callable sampler")
         kernel = self.read_kernel(sample, n_components, seed)
         most = min(MOST_ANCHORS, max(100, WIDEST // sample.shape[1]))
@@ -125,7 +139,7 @@ class KernelExpansions(Anchored, Family):
         kernel, anchors, k = self.resolved.kernel, self.resolved.anchors, n_components
         if self._nystrom:
             anchors = anchors[:k]
-            root = inverse_root(kernel.values(Rows(anchors), anchors))
+            root = ROOTS[self.coefficients](kernel.values(Rows(anchors), anchors))
             coefficients = np.zeros((k, len(anchors)))
             coefficients[: len(anchors)] = np.sqrt(k) * root
         elif callable(self.coefficients):
@@ -141,8 +155,8 @@ class KernelExpansions(Anchored, Family):
         left, right = (kernel.values(rows, anchors).astype(np.float64) for rows in (X, Y))
         if not self._nystrom:
             return VARIANCES[self.coefficients] * left @ right.T
-        root = inverse_root(kernel.values(Rows(anchors), anchors))
-        return (left @ root) @ (right @ root).T
+        root = ROOTS[self.coefficients](kernel.values(Rows(anchors), anchors))
+        return (left @ root.T) @ (right @ root.T).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,5 +185,12 @@ class ExpansionFunctions(Functions):
         step = max(64, AT_ONCE // max(len(self.anchors), self.n_features if dense else 1))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            out[part] = self.kernel_of_anchors.values(rows[part], self.anchors) @ coefficients
+            values = self.kernel_of_anchors.values(rows[part], self.anchors)
+            if self.family.coefficients != "cholesky":
+                out[part] = values @ coefficients
+                continue
+            for first in range(0, len(self.anchors), PANEL):  # the rest of a panel is zero
+                panel = slice(first, first + PANEL)
+                out[part, panel] = values[:, : panel.stop] @ coefficients[: panel.stop, panel]
+            out[part, len(self.anchors) :] = 0
         return out

@@ -153,6 +153,18 @@ def inverse_root(matrix: NDArray) -> NDArray[np.float64]:
     return (vectors * roots) @ vectors.T
 
 
+def inverse_triangle(matrix: NDArray) -> NDArray[np.float64]:
+    """L⁻¹ of matrix + ε·I = LL', ε as small as rounding errors allow."""
+    size, added = float(np.diagonal(matrix).mean()), len(matrix) * np.finfo(np.float64).eps
+    while True:
+        system = matrix + 0.0
+        system.flat[:: len(system) + 1] += added * size
+        lower, failed = linalg.lapack.dpotrf(system, lower=1, clean=1, overwrite_a=1)
+        if not failed:
+            return linalg.lapack.dtrtri(lower, lower=1, overwrite_c=1)[0]
+        added *= 10
+
+
 # Kernels that see rows through products and norms: sparse rows stay sparse.
 
 
