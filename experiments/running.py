@@ -1,15 +1,15 @@
-"""Items are run one by one, each in a process of its own, and what they found is kept.
+"""Items are run one by one, in a process of their own, and what they found is kept.
 
 An item that is done has a file, written in one step: a run that was killed goes on after the last
-of them. One that takes longer than its budget is stopped, and says so in its file.
+of them. One that takes longer than its budget is stopped with the process, and says so in its file;
+the next begins another process.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,16 +61,17 @@ def run(
     ``tick`` is told of every item before it begins, and once at the end.
     """
     items = find(name).items(quick)
-    place = folder(name, quick)
+    place, worker = folder(name, quick), Worker(name)
     found: dict[str, dict[str, Any]] = {}
     for number, item in enumerate(items):
         file = place / f"{item.key}.json"
         tick(item.key, number, len(items))
         known = json.loads(file.read_text()) if file.exists() else {"failed": "not run yet"}
         if anew or "failed" in known:
-            done = _here(item) if quick else _apart(name, item)
+            done = timed(item.run) if quick else worker(item)
             kept(file, done | {"environment": facts()})
         found[item.key] = json.loads(file.read_text())
+    worker.stop()
     tick("", len(items), len(items))
     return found
 
@@ -83,33 +84,38 @@ def kept(file: Path, result: dict[str, Any]) -> None:
     os.replace(part, file)
 
 
-def _here(item: Item) -> dict[str, Any]:
+def timed(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     start = time.perf_counter()
-    found = item.run()
+    found = run()
     return {"seconds": time.perf_counter() - start, **found}
 
 
-def _apart(name: str, item: Item) -> dict[str, Any]:
-    command = [sys.executable, "-m", "experiments.running", name, item.key]
-    start = time.perf_counter()
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=item.budget,
-            cwd=HERE.parent,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"not done within its budget of {item.budget:g} s"}
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
-        return {"failed": last[0], "seconds": time.perf_counter() - start}
-    return {"seconds": time.perf_counter() - start, **json.loads(done.stdout.splitlines()[-1])}
+class Worker:
+    """A process that does items one after the other, so that libraries and data are read once."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.pool: Any = None
+
+    def __call__(self, item: Item) -> dict[str, Any]:
+        if self.pool is None:
+            self.pool = multiprocessing.get_context("spawn").Pool(1)
+        try:
+            return self.pool.apply_async(by_key, (self.name, item.key)).get(item.budget)
+        except multiprocessing.TimeoutError:
+            self.stop()
+            return {"failed": f"not done within its budget of {item.budget:g} s"}
+        except Exception as reason:
+            return {"failed": f"{type(reason).__name__}: {reason}"}
+
+    def stop(self) -> None:
+        if self.pool is not None:
+            self.pool.terminate()
+            self.pool.join()
+        self.pool = None
 
 
-if __name__ == "__main__":
-    name, key = sys.argv[1:]
+def by_key(name: str, key: str) -> dict[str, Any]:
+    """What an item finds, by its name."""
     item = next(item for item in find(name).items(False) if item.key == key)
-    print(json.dumps(item.run()))
+    return timed(item.run)

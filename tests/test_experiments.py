@@ -93,8 +93,12 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
 
 def test_an_item_beyond_its_budget_is_stopped(monkeypatch, tmp_path):
     monkeypatch.setenv("RANDSPAN_RESULTS", str(tmp_path))
-    item = running.Item("any", dict, budget=0.01)
-    assert "budget" in running._apart("table1", item)["failed"]
+    worker = running.Worker("table1")
+    assert "budget" in worker(running.Item("any", dict, budget=0.01))["failed"]
+    assert worker.pool is None
+    # Another process takes the next, and says what went wrong there.
+    assert "StopIteration" in worker(running.Item("no such item", dict, budget=60))["failed"]
+    worker.stop()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -24,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import Bunch
+from threadpoolctl import threadpool_limits
 
 import randspan as rs
 from experiments import claims
@@ -125,7 +128,8 @@ def networks(which: str, version: str, quick: bool) -> dict[str, Any]:
         flat["MLP"] = mlp
     if coded:
         flat["RVFL"] = lambda seed: span(rs.Units("relu", bias=None), 20, seed, coded)
-    return curves(data, spans, flat, WIDTHS["networks"], quick)
+    # Times are compared on Crime; elsewhere networks are trained side by side.
+    return curves(data, spans, flat, WIDTHS["networks"], quick, together=which != "Crime")
 
 
 def mlp(seed: int, hidden: int = 20) -> Any:
@@ -154,10 +158,11 @@ def trees(which: str, version: str, quick: bool) -> dict[str, Any]:
         "extra trees": lambda seed: ExtraTreesRegressor(
             max_features=tried, random_state=seed, n_jobs=-1, warm_start=True
         ),
-        "random forest": lambda seed: RandomForestRegressor(
-            random_state=seed, n_jobs=-1, warm_start=True
-        ),
     }
+    if coded or quick:  # it has no versions
+        forests["random forest"] = lambda seed: RandomForestRegressor(
+            random_state=seed, n_jobs=-1, warm_start=True
+        )
     flat = {"decision tree": lambda seed: DecisionTreeRegressor(random_state=seed)}
     found = curves(data, spans, flat, WIDTHS["trees"], quick)
     for who, build in forests.items():
@@ -192,17 +197,28 @@ def curves(
     counts: tuple[int, ...],
     quick: bool,
     runs: int = RUNS,
+    together: bool = False,
 ) -> dict[str, Any]:
-    """RMSE and seconds of every run: by k for those that have one."""
+    """RMSE and seconds of every run: by k for those that have one.
+
+    Those without k may run two ``together``, on a core each.
+    """
     counts, runs = (counts[::6], 2) if quick else (counts, runs)
     found: dict[str, Any] = {"k": list(counts), "curves": {}, "flat": {}, "rows": len(data.y_train)}
     for who, build in spans.items():
         found["curves"][who] = [
             [measured(partial(build, k, seed), data) for seed in range(runs)] for k in counts
         ]
-    for who, built in flat.items():
-        found["flat"][who] = [measured(partial(built, seed), data) for seed in range(runs)]
+    limits = threadpool_limits(1) if together else nullcontext()
+    with ThreadPoolExecutor(2 if together else 1) as pool, limits:
+        for who, built in flat.items():
+            run = partial(_run_of, built, data)
+            found["flat"][who] = list(pool.map(run, range(runs)))
     return found
+
+
+def _run_of(built: Callable[[int], Any], data: Bunch, seed: int) -> tuple[float, float]:
+    return measured(partial(built, seed), data)
 
 
 def measured(build: Callable[[], Any], data: Bunch) -> tuple[float, float]:
@@ -266,6 +282,10 @@ def summary(results: dict[str, dict[str, Any]]) -> dict[str, Any]:
         one, other = (panels.get(f"networks, {which}, {version}") for version in VERSIONS)
         if one and other and "MLP" in one["flat"]:
             other["flat"].setdefault("MLP", one["flat"]["MLP"])
+        one, other = (panels.get(f"trees, {which}, {version}") for version in VERSIONS)
+        if one and other:
+            forest = one["curves"]["random forest"]
+            other["curves"].setdefault("random forest", forest)
     return {"panels": panels, "failed": failed, "verdicts": _verdicts(panels)}
 
 

@@ -23,7 +23,7 @@ TITLE = "RKS Fig. 2: the largest weight against k"
 DOCUMENT = "rks"
 
 WIDTHS = (10, 20, 50, 100, 200, 500)
-RUNS = 100
+RUNS = 50
 # The ridge of the kernel machine that averages of stumps tend to.
 FIXED = 500
 ALPHAS: dict[str, float | str] = {"least squares": 0, "ridge": "auto", "one ridge": FIXED}
