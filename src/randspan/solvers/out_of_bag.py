@@ -15,7 +15,7 @@ alpha is taken that is within one standard error of the best.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,16 +42,22 @@ class OutOfBagSolution(Solution):
         Mean squared errors on out-of-bag rows, of weights fitted to other folds.
     weight : float
         Σω.
+    doubt : float
+        The standard error of their mean, by how much folds differ.
     """
 
     errors: Array = field(repr=False)
     weight: float
+    doubt: float = 0.0
 
     @property
     def validation(self) -> Validation:
         if np.isnan(self.oob_error):
             return Validation(None, reason="all rows are in one fold")
-        return of_squares("out_of_bag", self.oob_error, self.weight)
+        found = of_squares("out_of_bag", self.oob_error, self.weight)
+        assert found.standard_error is not None
+        # Few folds may differ little by chance, squares of normal errors no less than this.
+        return replace(found, standard_error=max(found.standard_error, self.doubt))
 
     @property
     def oob_error(self) -> float:
@@ -114,9 +120,19 @@ def solve(
         reason=reason,
         residual=0.0,
         errors=shares @ errors[:, best],
+        doubt=_doubt(errors[:, best].mean(axis=1), shares),
         weight=moments.weight,
         seconds=time.perf_counter() - start,
     )
+
+
+def _doubt(errors: Array, shares: Array) -> float:
+    """The standard error of Σ shares·errors, from how much the errors of folds differ."""
+    count = len(errors)
+    if count < 2:
+        return 0.0
+    spread = shares**2 @ (errors - shares @ errors) ** 2
+    return float(np.sqrt(spread * count / (count - 1)))
 
 
 def _lattice(unit: float, smallest: float) -> Array:
