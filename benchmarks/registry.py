@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from . import (
     adult,
+    auto,
     bins,
     default,
     forest,
@@ -41,7 +42,7 @@ class Benchmark(Protocol):
 
 MODULES = (
     *(speed, growth, startup, structured, peers),
-    *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames),
+    *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames, auto),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]

@@ -60,6 +60,7 @@ ROUTES = [
     C(FOURIER, 10, loss="hinge", alpha=10.0),
     R(rs.Bins(), 10, alpha=0.1, solver="conjugate"),
     C(rs.Bins(), 10, loss="logistic", alpha=0.1),
+    *(R("auto", 10, effort="fast"), C("auto", 10, effort="fast")),  # several of these
 ]
 
 #: Families of which the routes above have none of the kind: other distributions of the same
@@ -121,6 +122,8 @@ MANY_FITS = {
 
 def expected_failures(estimator):
     family = estimator.family
+    if isinstance(family, str) and family == "auto":
+        return EXPECTED  # there are trees among them
     if not isinstance(family, str) and (family.trains or repr(family) in ROW_SAMPLERS):
         return EXPECTED
     if isinstance(estimator, T):

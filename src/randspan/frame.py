@@ -330,6 +330,12 @@ class Reading:
         mean = self.columns.mean
         return replace(frame, bend=bend, constant=constant, columns=self.made_of, mean=mean)
 
+    def of_other_family(self, frame: Frame, family: Family, n_components: int) -> Frame:
+        """A frame of these rows with the scales of another, and functions of another family."""
+        sample = self.reservoir.sample(frame.centre, frame.scale, frame.rotation, frame.bend)
+        family = family.resolve(sample, n_components, self.seed)
+        return replace(frame, family=family, n_components=n_components, ridge=None)
+
     def _factors(self, scales) -> NDArray[np.float64]:
         """One number for every column, handed in for those of the table or for all of these."""
         d, made_of = len(self.columns.mean), self.made_of

@@ -99,6 +99,20 @@ class Model:
         """Whether all rows were forgotten."""
         return self.statistics is not None and self.statistics.weight <= 0
 
+    @property
+    def parts(self) -> tuple[tuple[float, Model], ...]:
+        """Itself with weight one: what a portfolio has several of."""
+        return ((1.0, self),)
+
+    @property
+    def offset(self) -> float:
+        return 0.0
+
+    @property
+    def extrapolates(self) -> bool:
+        """Whether functions may grow without limit."""
+        return not np.isfinite(self.frame.family.bounded)
+
     # -- rows come and go ----------------------------------------------------------------------
 
     def added(self, source: Source, task: Task, extent: Array, engine: Engine) -> Model:
@@ -229,6 +243,14 @@ class Model:
                 if made.fallback is None:
                     raise
                 made = made.fallback
+
+    @property
+    def rows(self) -> Source | None:
+        """The rows that were fitted, where they are known: few of them, or a kernel machine's."""
+        if isinstance(self.statistics, KernelRows) and self.statistics.rows:
+            arrays = self.statistics.kept.arrays
+            return of_arrays(arrays["inputs"], arrays["targets"], arrays["weights"])
+        return self._rows
 
     @property
     def _rows(self) -> Source | None:

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from .calibration import Calibration
 from .engines import Engine
 from .families import Family
 from .families.parts.randomness import raw_bits
 from .model import Array, Model
+from .portfolio import Portfolio, Spread
 from .solvers import METHODS, LeastSquares, Solution
 from .solvers.validation import Validation
 from .sources import Source
@@ -20,8 +22,15 @@ from .sources import Source
 CALIBRATION_ROWS, FEWEST_ROWS = 2000, 10
 
 
-def scores(model: Model, source: Source, engine: Engine, out_of_bag: bool = False) -> Array:
+def scores(
+    model: Model | Portfolio, source: Source, engine: Engine, out_of_bag: bool = False
+) -> Array:
     """f(x) for every row and target; ``out_of_bag``, from functions not trained on the row."""
+    parts = [weight * _of_one(one, source, engine, out_of_bag) for weight, one in model.parts]
+    return np.sum(parts, axis=0) + model.offset
+
+
+def _of_one(model: Model, source: Source, engine: Engine, out_of_bag: bool) -> Array:
     found = engine.map(model.features(source, out_of_bag), lambda Z, rows: _scores(model, Z))
     if not np.isfinite(found).all():
         raise ValueError(
@@ -81,8 +90,16 @@ def validation(family: Family, solution: Solution) -> Validation:
     return solution.validation
 
 
-def left_out(model: Model, source: Source, engine: Engine) -> Array:
-    """Scores of the models fitted without one row each: y - e/(1 - h)."""
+def left_out(model: Model | Portfolio, source: Source, engine: Engine) -> Array:
+    """Scores of the models fitted without one row each: y - e/(1 - h).
+
+    A portfolio remembers them, with weights that other rows gave, until rows come or go.
+    """
+    if isinstance(model, Portfolio):
+        if model.left_out is not None:
+            return model.left_out(source)
+        parts = [weight * left_out(one, source, engine) for weight, one in model.parts]
+        return np.sum(parts, axis=0) + model.offset
     functions = model.functions
     if model.frame.family.uses_target:
         if functions.out_of_bag is None or functions.cell_parts:
@@ -165,3 +182,39 @@ def _scores_without(model: Model, source: Source, engine: Engine) -> Array:
     left = np.where(left < 1e-6, np.nan, left)
     Y = source.targets()
     return Y - (Y - found) / left[:, None]
+
+
+# -- how far off -----------------------------------------------------------------------------------
+
+
+def spread(model: Portfolio, source: Source, engine: Engine) -> tuple[Array, Array]:
+    """f(x), and the standard deviation of a new observation there."""
+    assert model.spread is not None
+    return scores(model, source, engine), _local(model, source, engine) * model.spread.deviation
+
+
+def interval(
+    model: Model | Portfolio, source: Source, engine: Engine, coverage: float
+) -> tuple[Array, Array, Array]:
+    """f(x), and how far below and above it a new observation lies with this chance."""
+    if isinstance(model, Portfolio):
+        assert model.spread is not None
+        scale = _local(model, source, engine)
+        lower, upper = model.spread.limits(coverage)
+        return scores(model, source, engine), lower * scale, upper * scale
+    rows = model.rows
+    if rows is not None:
+        away = rows.targets() - left_out(model, rows, engine)
+        lower, upper = Spread(away, rows.each).limits(coverage)
+        return scores(model, source, engine), lower, upper
+    solution = least_squares(model, model.found, "predict_interval")
+    found, leverages = with_leverages(model, source, engine, solution)
+    half = ndtri((1 + coverage) / 2) * np.sqrt(solution.noise_variance * (1 + leverages[:, None]))
+    return found, -half, half
+
+
+def _local(model: Portfolio, source: Source, engine: Engine) -> Array:
+    """How large errors are near x, beside each other."""
+    assert model.spread is not None
+    local = model.spread.local
+    return np.ones((1, 1)) if local is None else np.exp(scores(local, source, engine))

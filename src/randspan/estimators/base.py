@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +23,17 @@ from ..families import Functions
 from ..families.parts.randomness import remembered
 from ..frame import Frame
 from ..model import Model
+from ..portfolio import Candidates, Portfolio
 from ..solvers import Solution, Task
 from ..solvers.refusals import keeps_no_sums
 from ..solvers.validation import Validation
 from ..sources import Source, Targets
 from ..statistics.base import NO_ROWS
 from ..tables import Columns, Table
-from ..tuning import frames, width
+from ..tuning import frames, racing, width
 from .configured import Configured
 from .inputs import checked
-from .parameters import AUTO, check_weights, warn_moved, warn_outside
+from .parameters import AUTO, check_weights, is_auto, warn_moved, warn_outside
 
 # Predictions may leave the range of the targets by this share of it.
 MARGIN = 0.1
@@ -69,6 +71,8 @@ def all_or_nothing(method: Callable) -> Callable:
 
 class SpanModel(Configured):
     """f(x) = b + Σ_i w_i φ_i(x), weights w in the span of drawn functions."""
+
+    _model: Any  # a Model, or a Portfolio of several
 
     # -- what the two kinds of model do differently ------------------------------------------
 
@@ -121,8 +125,12 @@ class SpanModel(Configured):
         source, task = self._source(X, y, sample_weight, first=True), self._task()
         engine = self._engine()
         self._check_presence(y, source.weights)
+        extent = self._extent(y, source.weights)
+        if is_auto(self.family):
+            self._model = self._raced(source, task, extent)
+            return self
         frame = self._read_frame(source, task, streaming=False)
-        found = width.fit(frame, source, task, self._extent(y, source.weights), engine)
+        found = width.fit(frame, source, task, extent, engine)
         if task.heldout:
             found = predictions.calibrated(found, source, engine)
         self._model = replace(found, all_known=self.frame is None)
@@ -137,7 +145,9 @@ class SpanModel(Configured):
             self._learn_targets(y, classes, streaming=True)
         source = self._source(X, y, sample_weight, first)
         extent = self._extent(y, source.weights)
-        if first:
+        if first and is_auto(self.family):
+            self._model, before = self._raced(source, task, extent), 0
+        elif first:
             frame = self._read_frame(source, task, streaming=True)
             self._model, before = width.start(frame, source, task, extent, engine), 0
         else:
@@ -145,7 +155,7 @@ class SpanModel(Configured):
             before = self._model.n_outside
             warn_moved(self._model.frame, source.X)
             self._model = self._model.added(source, task, extent, engine)
-        if self._n_components() is None:
+        if self._n_components() is None and not is_auto(self.family):
             self._model = width.within(self._model, task, engine)
         warn_outside(self._model.n_outside - before, source.n_rows)
         return self
@@ -192,6 +202,15 @@ class SpanModel(Configured):
             raise TypeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         task, engine, open_ended = self._task(), self._engine(), self._n_components() is None
         mine, theirs = self._model, other._model
+        if is_auto(self.family):
+            self._check_same_targets(other)
+            if not mine.same_models(theirs):
+                raise ValueError(
+                    "The two portfolios hold different models. Those that come from one fit can be "
+                    "merged: copy a fitted model, and let both see other rows."
+                )
+            self._model = mine.merged(theirs, task)
+            return self
         if open_ended:
             mine, theirs = width.alike(mine, theirs, task, engine)
         if not mine.frame.same_as(theirs.frame):
@@ -209,6 +228,12 @@ class SpanModel(Configured):
         if self._n_targets != other._n_targets:
             counts = f"{self._n_targets} and {other._n_targets}"
             raise ValueError(f"The models have {counts} target columns.")
+
+    def _raced(self, source: Source, task: Task, extent) -> Portfolio:
+        """Several families, weighed by rows that they have not seen."""
+        self._refuse_with_auto()
+        given = (self._wanted(self._n_components()), source, task, extent, self._engine())
+        return racing.fit(*given, self._for_classes, self.effort)
 
     def _read_frame(self, source: Source, task: Task, streaming: bool) -> Frame:
         known = self._known_components(task, 0.0, 0 if streaming else source.present)
@@ -243,8 +268,7 @@ class SpanModel(Configured):
     def _clipped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predictions within ±clip, or within the range of y that was seen, and a margin."""
         check_clip(self.clip)
-        unbounded = not np.isfinite(self._model.frame.family.bounded)
-        if self.clip is None or (self.clip is AUTO and unbounded):
+        if self.clip is None or (self.clip is AUTO and self._model.extrapolates):
             return scores
         if not isinstance(self.clip, str):
             return np.clip(scores, -float(self.clip), float(self.clip))
@@ -270,20 +294,46 @@ class SpanModel(Configured):
         return self._model.frame
 
     @property
-    def functions_(self) -> Functions:
+    def portfolio_(self) -> Candidates:
+        """The families that were tried: errors on rows they had not used, and weights."""
         check_is_fitted(self)
-        return self._model.functions.framed(self._model.frame)
+        if not isinstance(self._model, Portfolio):
+            raise AttributeError("portfolio_ is for family='auto': this model has one family.")
+        return self._model.candidates
+
+    def _repr_html_inner(self):
+        """In a notebook, the candidates below the parameters."""
+        shown = super()._repr_html_inner()
+        fitted = isinstance(getattr(self, "_model", None), Portfolio)
+        return shown + self.portfolio_._repr_html_() if fitted else shown
+
+    @property
+    def _single(self) -> Model:
+        """The model, where it is one."""
+        check_is_fitted(self)
+        if isinstance(self._model, Portfolio):
+            raise AttributeError(
+                "family='auto' combines several models, and this attribute is that of one: "
+                "portfolio_ lists them. Choose one family to look inside."
+            )
+        return self._model
+
+    @property
+    def functions_(self) -> Functions:
+        return self._single.functions.framed(self._single.frame)
 
     @property
     def solution_(self) -> Solution:
-        check_is_fitted(self)
-        if self._model.empty:
+        if self._single.empty:
             raise AttributeError(NO_ROWS)
-        return self._solved.found
+        return self._single.solved(self._engine()).found
 
     @property
     def validation_(self) -> Validation:
         """The error on new rows: kind, error and standard error of the estimate of this fit."""
+        check_is_fitted(self)
+        if isinstance(self._model, Portfolio):
+            return self._model.validation
         return predictions.validation(self.frame_.family, self.solution_)
 
     @property
@@ -324,7 +374,7 @@ class SpanModel(Configured):
 
     @property
     def n_components_(self):
-        return self.frame_.n_components
+        return self._single.frame.n_components
 
     @property
     def n_outside_(self) -> int:

@@ -24,8 +24,8 @@ class SpanClassifier(ClassifierMixin, SpanModel):
 
     Parameters
     ----------
-    family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, categories, \
-frame, solver, memory_limit, dtype, random_state, n_jobs, verbose
+    family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, effort, \
+categories, frame, solver, memory_limit, dtype, random_state, n_jobs, verbose
         As for `SpanRegressor`. With a loss other than the squared one, alpha is that of
         scikit-learn's LinearSVC and LogisticRegression at C = 1/(2·alpha) on features/√k.
     loss : {"squared", "hinge", "squared_hinge", "logistic", "exponential"}, default="squared"
@@ -70,6 +70,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         fit_intercept=True,
         standardize=True,
         scales="auto",
+        effort="balanced",
         categories=None,
         frame=None,
         solver="auto",
@@ -89,6 +90,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
             fit_intercept=fit_intercept,
             standardize=standardize,
             scales=scales,
+            effort=effort,
             categories=categories,
             frame=frame,
             solver=solver,

@@ -20,15 +20,16 @@ from ..checks import (
 )
 from ..engines import CPU
 from ..engines.memory import budget
-from ..families import Family
+from ..families import Family, Fourier
 from ..frame import Frame, as_family
 from ..losses import Loss
 from ..planning import SOLVERS, exact_machine, plan, shape_before
 from ..solvers import Plan, Task
 from ..solvers.validation import KINDS
 from ..sources import Source
+from ..tuning.racing import EFFORTS
 from ..tuning.width import FIRST, LAST
-from .parameters import AUTO, FOURIER, OfFamily
+from .parameters import AUTO, FOURIER, OfFamily, is_auto
 
 
 class Configured(OfFamily):
@@ -46,6 +47,7 @@ class Configured(OfFamily):
         fit_intercept=True,
         standardize=True,
         scales="auto",
+        effort="balanced",
         categories=None,
         frame=None,
         solver="auto",
@@ -64,6 +66,7 @@ class Configured(OfFamily):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.scales = scales
+        self.effort = effort
         self.categories = categories
         self.frame = frame
         self.solver = solver
@@ -192,8 +195,30 @@ class Configured(OfFamily):
         return losses.named(self.loss, self._for_classes)
 
     def _law(self) -> Family:
-        """The family, of a given frame where there is one."""
-        return self.frame.family if isinstance(self.frame, Frame) else as_family(self.family)
+        """The family, of a given frame where there is one; of a portfolio its first kernel."""
+        if isinstance(self.frame, Frame):
+            return self.frame.family
+        return Fourier("matern32") if is_auto(self.family) else as_family(self.family)
+
+    def _refuse_with_auto(self) -> None:
+        """A portfolio chooses for itself what is chosen for one family."""
+        check_choice("effort", self.effort, EFFORTS)
+        others = {
+            "loss": "squared",
+            "bound": None,
+            "scales": "auto",
+            "frame": None,
+            "solver": "auto",
+        }
+        for name, only in others.items():
+            value = getattr(self, name)
+            if not (value is None if only is None else isinstance(value, str) and value == only):
+                raise ValueError(
+                    f"family='auto' combines several families, and has {name}={only!r}; for "
+                    f"{name}={value!r} choose one family, such as rs.Fourier() or rs.Trees()."
+                )
+        if self.fit_intercept is not True:
+            raise ValueError("family='auto' has an intercept: choose one family to do without.")
 
     @property
     def _known_family(self) -> Family | None:

@@ -25,6 +25,11 @@ AUTO = str(b"auto", "ascii")
 DEFAULTS = {"family": FOURIER, "clip": AUTO}
 
 
+def is_auto(family) -> bool:
+    """Whether the family is left to us."""
+    return isinstance(family, str) and family == "auto"
+
+
 class OfFamily(BaseEstimator):
     """An estimator with a parameter ``family``, which may be a name, and ``frame``."""
 
@@ -54,7 +59,8 @@ class OfFamily(BaseEstimator):
 
     def _wanted(self, n_components: float | None) -> frames.Wanted:
         """What the frame is to be."""
-        family = None if self.family is FOURIER else as_family(self.family)
+        open_family = self.family is FOURIER or is_auto(self.family)
+        family = None if open_family else as_family(self.family)
         scales, state = self.scales, self.random_state
         named, free = (
             isinstance(value, str) and value == name

@@ -7,7 +7,8 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from .. import predictions
-from ..checks import check_size
+from ..checks import check_number, check_size
+from ..portfolio import Portfolio
 from .base import SpanModel, squared_only
 
 
@@ -30,7 +31,10 @@ class SpanRegressor(RegressorMixin, SpanModel):
         ``rs.ScrambledWavelets()``, ``rs.Dictionary(basis)``, a union with ``+``, or one of the
         names that need no more, in small letters ("fourier", "browniansheets"). The name "fourier"
         with ``n_components="auto"`` leaves the kernel open: Matérn 3/2, or Matérn 1/2 or the
-        Laplacian where scales are learned and rows left out do better with it.
+        Laplacian where scales are learned and rows left out do better with it. "auto" is a
+        portfolio: kernels with learned scales, trees and a linear model, f = b + Σ_m v_m f_m with
+        weights v ≥ 0 fitted to what each says of training rows that it has not used (see
+        `portfolio_`).
     n_components : "auto", int or np.inf, default="auto"
         How many functions. ``np.inf`` is the exact kernel machine of the family's closed-form
         kernel. "auto" is that machine in `fit` up to about 7,900 rows (two n × n matrices in 1 GB;
@@ -86,6 +90,9 @@ default="squared"
         kernel and one gamma, `Bumps`, `Units`, `Projections`). `partial_fit` learns from its first
         block. Not for `BrownianSheets` and `ScrambledWavelets`, which map every column to the unit
         interval.
+    effort : {"fast", "balanced", "best"}, default="balanced"
+        Of ``family="auto"``: how many kernels, functions and trees are tried. It is counted in work
+        and not in seconds, so that a seed repeats itself.
     categories : sequence of names, indices or flags, default=None
         Columns that are categories whatever their type, beside those whose type says so (strings,
         categories and enums of pandas, polars and pyarrow). Up to 10 levels are columns of 0 and 1
@@ -131,6 +138,11 @@ default="squared"
     oob_error_ : float
         Mean squared error of out-of-bag predictions, cross-validated (`Trees`,
         `Hypotheses` with solver "out_of_bag").
+    portfolio_ : Candidates
+        Of ``family="auto"``: a table of what was tried, with the error on rows that were left out
+        (a share of the variance of the targets) and its standard error, the weight, the seconds,
+        and why it was dropped. Other attributes of one model (``weights_``, ``functions_``,
+        ``solution_``, …) are then refused by name.
     feature_importances_ : ndarray of shape (n_features,)
         Shares of the columns in learned scales; they sum to 1, and are equal where scales are.
     n_components_ : int or inf
@@ -147,7 +159,8 @@ default="squared"
     validation_ : Validation
         The error on new rows (``kind``, ``error``, ``standard_error``) by the estimate that chose
         alpha, or that a fit knows anyway: "gcv", with a standard error of error·√(2/(Σω - df)),
-        "leave_one_out", "heldout" or "out_of_bag". ``kind`` is None, with a ``reason``, where it
+        "leave_one_out", "heldout" or "out_of_bag"; "combined" of a portfolio, of rows left out by
+        its models and by the folds that weigh them. ``kind`` is None, with a ``reason``, where it
         would cost another fit.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
@@ -210,7 +223,9 @@ default="squared"
         The standard deviation is that of the Bayesian linear model on the features: noise of
         variance σ², weights a priori N(0, σ²/(alpha·k)), a flat prior for the intercept:
         σ²(1 + 1/Σω + z̃'(Z̃'Z̃ + alpha·k·I)⁻¹z̃), with σ² = RSS/(Σω - df), the residual variance
-        that generalised cross-validation is built on. It includes the noise.
+        that generalised cross-validation is built on. It includes the noise. For a portfolio it is
+        the deviation of errors that training rows had without themselves, near x where that tells
+        more (see `predict_interval`).
 
         Parameters
         ----------
@@ -224,12 +239,41 @@ default="squared"
         source = self._check_X(X)
         if not return_std:
             return self._shaped(self._clipped(self._scores(source)))
-        model = self._solved
-        solution = predictions.least_squares(model, model.found, "return_std=True")
-        noise = solution.noise_variance
-        mean, leverages = predictions.with_leverages(model, source, self._engine(), solution)
-        std = np.sqrt(noise * (1 + leverages[:, None]))
+        model, engine = self._solved, self._engine()
+        if isinstance(model, Portfolio):
+            mean, std = predictions.spread(model, source, engine)
+        else:
+            solution = predictions.least_squares(model, model.found, "return_std=True")
+            mean, leverages = predictions.with_leverages(model, source, engine, solution)
+            std = np.sqrt(solution.noise_variance * (1 + leverages[:, None]))
         return self._shaped(self._clipped(mean)), self._shaped(std)
+
+    def predict_interval(self, X, coverage=0.9):
+        """Between which values a new observation lies, with a chance of ``coverage``.
+
+        Quantiles of the errors that training rows had without themselves (leave-one-out), around
+        the prediction. A portfolio (``family="auto"``) scales them by how large errors are near x,
+        where that makes intervals sharper. Of one family the rows must still be known: up to 10,000
+        of them, or those of a kernel machine; of others it is the normal quantile times the
+        standard deviation of `predict`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Above 0 and below 1.
+
+        Returns
+        -------
+        lower, upper : ndarrays of the shape of y
+        """
+        if not 0 < check_number("coverage", coverage) < 1:
+            raise ValueError(f"coverage is a chance above 0 and below 1, got {coverage!r}.")
+        source = self._check_X(X)
+        given = (self._solved, source, self._engine(), float(coverage))
+        mean, below, above = predictions.interval(*given)
+        mean = self._clipped(mean)
+        return self._shaped(mean + below), self._shaped(mean + above)
 
     @squared_only("leave_one_out")
     def leave_one_out(self, X, y, sample_weight=None):

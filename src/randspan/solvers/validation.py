@@ -21,7 +21,8 @@ class Validation:
     ----------
     kind : str or None
         "leave_one_out", rows without themselves, exactly; "gcv", generalised cross-validation;
-        "heldout", rows held out in folds; "out_of_bag", rows that functions were not trained on.
+        "heldout", rows held out in folds; "out_of_bag", rows that functions were not trained on;
+        "combined", rows that had no part in models of several kinds, nor in their weights.
         None where an estimate would cost another fit.
     error : float or None
         The mean loss on new rows, over rows and targets: for the squared loss the mean squared

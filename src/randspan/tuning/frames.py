@@ -39,7 +39,8 @@ class Wanted:
 
     ``family`` is None where it was left out, ``frame`` where rows are to be read; ``scales`` are
     None, "auto", "learn", "rotate" or one number for every column. ``named`` says that "fourier" is
-    all that is known of the family, ``free`` that the number of functions was left to us.
+    all that is known of the family, ``free`` that the number of functions was left to us. A
+    ``seed`` is what ``random_state`` came to, where it was asked already.
     """
 
     family: Family | None
@@ -50,6 +51,7 @@ class Wanted:
     random_state: Any
     named: bool = False
     free: bool = False
+    seed: int | None = None
 
 
 def obtained(
@@ -83,10 +85,8 @@ def _read(
 ) -> Frame:
     laws, k, scales = _laws(wanted, source.encoded is not None), wanted.n_components, wanted.scales
     family = laws[0]
-    slices = (slice(s, s + STEP) for s in range(0, source.n_rows, STEP))
-    blocks = ((source.X[rows], None, source.weights_of(rows)) for rows in slices)
-    seed = seed_from(wanted.random_state)
-    reading = Reading.of(blocks, family.rows_wanted(k), seed, source.columns)
+    seed = seed_from(wanted.random_state) if wanted.seed is None else wanted.seed
+    reading = reading_of(source, family.rows_wanted(k), seed)
     if not isinstance(scales, str):
         return reading.frame(family, k, standardize, scales, more=streaming)
     choices = ("auto", "learn", "rotate")
@@ -112,6 +112,13 @@ def _read(
         return learning.Law(plain, framed)
 
     return learning.learned([law(f) for f in laws], source, turning, cautious, task, engine)
+
+
+def reading_of(source: Source, wanted: int, seed: int) -> Reading:
+    """What frames of these rows are made from, ``wanted`` of the rows among it."""
+    slices = (slice(s, s + STEP) for s in range(0, source.n_rows, STEP))
+    blocks = ((source.X[rows], None, source.weights_of(rows)) for rows in slices)
+    return Reading.of(blocks, wanted, seed, source.columns)
 
 
 def _laws(wanted: Wanted, targets: bool) -> list[Family]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ from ..sources import Source, of_arrays
 from ..statistics.copies import inputs_of, with_targets
 from .scales import (
     BATCH,
-    KERNELS,
     MANY_ROWS,
     RATE,
     STEPS,
@@ -36,6 +36,7 @@ from .scales import (
     Learner,
     Pool,
     Scales,
+    kernel_of,
     left_out,
     start,
 )
@@ -107,40 +108,25 @@ def learned(
     """
     plain = laws[0].plain
     equal = replace(plain, importances=np.full(plain.n_features, 1 / plain.n_features))
-    source, count = _different(source)
-    if count < FEWEST_ROWS or source.n_rows < FEWEST_ROWS:
+    found_source = _to_learn_from(source)
+    if found_source is None:
         return equal
-    Y, each = source.targets(), source.each
-    mean = np.average(Y, axis=0, weights=each)
-    spread = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=each))
-    if not (spread > 0).any():
-        return equal
-    source = of_arrays(source.X, (Y - mean) / np.where(spread > 0, spread, 1), source.weights)
+    source = found_source
     family, d = plain.family, source.n_features
     many = family.sparse and source.n_rows >= MANY_ROWS and d <= MOST_ENTRIES // MANY_ROWS
     progress = engine.progress(STEPS * (1 + turning + many), "scales")
     trial = _Trial(plain, source, task, many, engine.quiet())
-    most = min(MOST_ENTRIES, engine.machine(task.memory_limit).granted // 16)
-    table = _Table.of(plain, source, trial.apart, most, engine)
+    table = _Table.of(plain, source, trial.apart, _most_entries(task, engine), engine)
     found, pays = _descend(table, plain, turning, many, cautious, engine, progress)
     if not pays:
         return equal
-
-    def frame_of(law: Law, scales: Scales) -> Frame:
-        factors, stretch = scales.scales, law.plain.family.stretch
-        if stretch is None:
-            factors = factors * np.sqrt(len(factors) / (factors**2).sum())
-        else:
-            factors = factors / stretch
-        frame = law.framed(factors, scales.turn)
-        importances = scales.importances(table.variances)
-        return replace(frame, importances=importances, ridge=scales.ridge)
-
+    frame_of = partial(_frame_of, table)
     if many:  # compared with equal ones at the density of all rows already
         trial.task = replace(trial.task, alpha=max(found[0].ridge, ALPHA_OF_FEW))
         return _widest(trial, laws[0], frame_of, found[0], range(1, FARTHEST))[1]
     if plain.n_components == np.inf and all(law.plain.family.stretch is not None for law in laws):
-        return _exactly(laws, frame_of, found, table, engine)
+        tried = _exactly(laws, frame_of, found, table, engine)
+        return min(tried, key=lambda entry: entry[0])[2]
     best, frame, chosen = trial.error(plain), equal, None
     for law in laws:
         free = range(-FARTHEST, FARTHEST + 1) if law.plain.family.stretch is not None else range(1)
@@ -156,39 +142,110 @@ def learned(
     return _widest(trial, law, frame_of, at, range(free.stop))[1]
 
 
+def ranked(
+    laws: Sequence[Law], source: Source, task: Task, engine: Engine
+) -> list[tuple[float, float, Frame]]:
+    """Every law with its best scales, learned or equal ones, the best law first.
+
+    With the error of rows that are left out of a sample, of targets of unit variance, and its
+    standard error; scales are learned with the first law.
+    """
+    plain = laws[0].plain
+    known = _to_learn_from(source)
+    if known is None:
+        equal = np.full(plain.n_features, 1 / plain.n_features)
+        return [(np.nan, np.nan, replace(law.plain, importances=equal)) for law in laws]
+    table = _Table.of(plain, known, np.empty(0, np.intp), _most_entries(task, engine), engine)
+    progress = engine.progress(STEPS, "scales")
+    found, _ = _descend(table, plain, False, False, False, engine, progress)
+    frame_of = partial(_frame_of, table)
+    tried = _exactly(laws, frame_of, found, table, engine)
+    best = dict(enumerate(tried))
+    # Equal scales, for the best law of each distance.
+    firsts: dict[str, int] = {}
+    for number in sorted(best, key=lambda number: float(f"{best[number][0]:.6g}")):
+        firsts.setdefault(kernel_of(laws[number].plain.family).metric, number)
+    numbers = list(firsts.values())
+    plainer = _exactly([laws[number] for number in numbers], frame_of, None, table, engine)
+    for number, entry in zip(numbers, plainer, strict=True):
+        if entry[0] < best[number][0]:
+            best[number] = entry
+    # Near-ties are told apart by the order of laws, whatever the last digits say.
+    return sorted(best.values(), key=lambda entry: float(f"{entry[0]:.6g}"))
+
+
+def _to_learn_from(source: Source) -> Source | None:
+    """Rows that differ with targets of unit variance; None where there is nothing to learn."""
+    source, count = _different(source)
+    if count < FEWEST_ROWS or source.n_rows < FEWEST_ROWS:
+        return None
+    Y, each = source.targets(), source.each
+    mean = np.average(Y, axis=0, weights=each)
+    spread = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=each))
+    if not (spread > 0).any():
+        return None
+    return of_arrays(source.X, (Y - mean) / np.where(spread > 0, spread, 1), source.weights)
+
+
+def _most_entries(task: Task, engine: Engine) -> int:
+    return min(MOST_ENTRIES, engine.machine(task.memory_limit).granted // 16)
+
+
+def _frame_of(table: _Table, law: Law, scales: Scales) -> Frame:
+    """The frame of a law with these scales."""
+    factors, stretch = scales.scales, law.plain.family.stretch
+    if stretch is None:
+        factors = factors * np.sqrt(len(factors) / (factors**2).sum())
+    else:
+        factors = factors / stretch
+    frame = law.framed(factors, scales.turn)
+    return replace(frame, importances=scales.importances(table.variances), ridge=scales.ridge)
+
+
 def _exactly(
     laws: Sequence[Law],
     frame_of: Callable[[Law, Scales], Frame],
-    found: list[Scales],
+    found: list[Scales] | None,
     table: _Table,
     engine: Engine,
-) -> Frame:
-    """The best law and width for the exact kernel machine: no functions need to be drawn."""
+) -> list[tuple[float, float, Frame]]:
+    """Every law at its best width for the exact kernel machine: no functions need to be drawn.
+
+    With the error of rows left out of a sample, and its standard error, for all scales that were
+    found, or for equal ones where these are None.
+    """
     some = table.first(KERNEL_ROWS)
     given = (some.rows, some.targets, some.weights)
     weights = np.ones(len(some.rows)) if some.weights is None else some.weights
-    candidates = [
-        (law, scales)
-        for law in laws
-        for scales in _as_learned_for(law, laws[0], found, table, engine)
-    ]
+    candidates: list[tuple[Law, Scales]] = []
+    adapted: dict[str, list[Scales]] = {}
+    for law in laws:
+        kernel = kernel_of(law.plain.family)
+        if found is None:
+            candidates.append((law, start(kernel, table.rows)))
+            continue
+        if kernel.metric not in adapted:
+            adapted[kernel.metric] = _as_learned_for(law, laws[0], found, table, engine)
+        candidates += [(law, scales) for scales in adapted[kernel.metric]]
 
-    def best(candidate: tuple[Law, Scales]) -> tuple[float, Frame]:
+    def best(candidate: tuple[Law, Scales]) -> tuple[float, float, Frame]:
         law, scales = candidate
-        kernel = KERNELS[law.plain.family.nearest_kernel]
+        kernel = kernel_of(law.plain.family)
         squares, scales = left_out(kernel, *given, scales, range(-FARTHEST, FARTHEST + 1))
-        return float(weights @ squares), frame_of(law, scales)
+        share = weights / weights.sum()
+        error = float(share @ squares)
+        doubt = float(np.sqrt(share**2 @ (squares - error) ** 2))
+        return error, doubt, frame_of(law, scales)
 
     with engine.pool() as pool:
-        tried = pool(best, candidates)
-    return min(tried, key=lambda entry: entry[0])[1]
+        return pool(best, candidates)
 
 
 def _as_learned_for(
     law: Law, first: Law, found: list[Scales], table: _Table, engine: Engine
 ) -> list[Scales]:
     """Scales that were learned for the first law, adapted to another."""
-    kernels = [KERNELS[one.plain.family.nearest_kernel] for one in (first, law)]
+    kernels = [kernel_of(one.plain.family) for one in (first, law)]
     if kernels[0].metric == kernels[1].metric:
         return found
     equal = [start(kernel, table.rows).scales[0] for kernel in kernels]
@@ -267,7 +324,7 @@ def _descend(
     progress: Progress,
 ) -> tuple[list[Scales], bool]:
     """Scales learned from a table, the plainest first, and whether they are worth having."""
-    kernel, seed = KERNELS[plain.family.nearest_kernel], plain.seed
+    kernel, seed = kernel_of(plain.family), plain.seed
 
     def learner(some: _Table) -> Learner:
         given = (some.rows, some.targets, some.weights)
