@@ -80,6 +80,7 @@ KERNELS = {
     ),
     "cityblock": (Fourier("laplacian"), Fourier("stable", p=1, q=0.7)),
 }
+SMOOTH = ("matern32", "matern52", "gaussian")
 # Of how many rows the second kernel has all its functions, as a share of those of the first.
 SECOND = 0.65
 # With fewer rows there is nothing to weigh models by.
@@ -198,12 +199,14 @@ class _Race:
         exact = n <= most and kernel_fits(n, machine)
         if self.wanted.n_components is not None:
             exact = self.wanted.n_components == np.inf
-        if not exact:
-            kernel = frame.family.with_values(gamma=frame.family.resolved.gamma)
-            family = KernelExpansions(kernel, coefficients="cholesky")
-            k = self._count(self.effort.functions if first else self.effort.functions // 2)
-            frame = self.reading.of_other_family(frame, family, k)
-        return self._fitted(frame)
+        if exact:
+            return self._fitted(frame)
+        kernel = frame.family.with_values(gamma=frame.family.resolved.gamma)
+        k = self._count(self.effort.functions if first else self.effort.functions // 2)
+        family = KernelExpansions(kernel, coefficients="cholesky")
+        # Ridges of smooth kernels are small: sums in float32 would have to be read again.
+        dtype = np.dtype(np.float64) if kernel.kernel_name in SMOOTH else self.task.dtype
+        return self._fitted(self.reading.of_other_family(frame, family, k), dtype=dtype)
 
     def _count(self, usual: int) -> int:
         """How many functions, where somebody has asked for a number of them."""
@@ -245,9 +248,13 @@ class _Race:
     def _frame(self, family: Family, k: int) -> Frame:
         return self.reading.frame(family, k, self.standardize)
 
-    def _fitted(self, frame: Frame, source: Source | None = None) -> Model:
+    def _fitted(
+        self, frame: Frame, source: Source | None = None, dtype: np.dtype | None = None
+    ) -> Model:
         """A model of all rows, with functions that learned from them where these do."""
         classes, task = self.classes and source is None, self.task
+        if dtype is not None:
+            task = replace(task, dtype=dtype)
         if frame.family.trains:
             task = replace(task, alpha="auto")
         source = self.source if source is None else source
