@@ -112,10 +112,10 @@ def test_a_linear_model_among_them_extrapolates():
 
 def test_a_stage_is_kept_only_where_it_pays():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 6))
+    X = rng.normal(size=(800, 6))
     smooth = np.sin(2 * X[:, 0]) + np.cos(X[:, 1] * X[:, 2])
     jump = 2.0 * (X[:, 3] > 0.4)
-    noise = 0.1 * rng.normal(size=2000)
+    noise = 0.1 * rng.normal(size=800)
     without = R("auto", random_state=0).fit(X, smooth + noise)
     assert not without._model.staged
     names = [one.name for one in without.portfolio_ if one.dropped]

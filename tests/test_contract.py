@@ -60,7 +60,6 @@ ROUTES = [
     C(FOURIER, 10, loss="hinge", alpha=10.0),
     R(rs.Bins(), 10, alpha=0.1, solver="conjugate"),
     C(rs.Bins(), 10, loss="logistic", alpha=0.1),
-    *(R("auto", 10, effort="fast"), C("auto", 10, effort="fast")),  # several of these
 ]
 
 #: Families of which the routes above have none of the kind: other distributions of the same
@@ -79,6 +78,7 @@ OTHERS = [
 OTHERS += [
     *(T(FAMILIES["hybrid"], 10), T(LEAVES, 5), T(HYPOTHESES, 10)),
     *(R(TREES + FOURIER, 20), C(TREES + FOURIER, 20), T(TREES + FOURIER, 20)),
+    *(R("auto", 10, effort="fast"), C("auto", 10, effort="fast")),  # several of these routes
 ]
 #: The other losses, and alpha by held-out rows for a kink and for classes. (Random targets take so
 #: many functions that they stand here.)
