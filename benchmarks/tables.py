@@ -145,7 +145,7 @@ def holed(which: str, split: int, rows: int, share: float = HOLES) -> tuple[Any,
 
 
 def _holes(quick: bool) -> dict[str, Any]:
-    rows = 300 if quick else ROWS
+    rows = 150 if quick else ROWS
     found = []
     for which in HOLED[1:2] if quick else HOLED:
         for split in SPLITS[:1] if quick else SPLITS:
@@ -206,7 +206,7 @@ def _honest(what: str, found: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _told(quick: bool) -> dict[str, Any]:
     """A column that is missing exactly where the target is high."""
-    n = 600 if quick else 6_000
+    n = 300 if quick else 6_000
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 4))
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=n)
@@ -286,7 +286,7 @@ def _categories(quick: bool) -> dict[str, Any]:
     found = []
     cases = [(which, split) for which in FRAMES for split in MORE_SPLITS.get(which, SPLITS[:2])]
     for which, split in [("COMPAS", 1)] if quick else cases:
-        data = framed(which, 300 if quick else None, split)
+        data = framed(which, 150 if quick else None, split)
         classes = data[-1]
         runs = {}
         for family in FAMILIES:
@@ -384,7 +384,7 @@ def many_levels(
 
 
 def _levels(quick: bool) -> dict[str, Any]:
-    n, levels = (2_000, 100) if quick else (100_000, LEVELS)
+    n, levels = (400, 40) if quick else (100_000, LEVELS)
     found, bars = [], []
     for effect in (1.0, 0.0):
         frame, y, own = many_levels(2 * n, levels, effect, 0)

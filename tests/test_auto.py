@@ -137,7 +137,7 @@ def test_classes(labels):
     score = X[:, 0] + X[:, 1] ** 2
     cut = np.quantile(score, np.linspace(0, 1, len(labels) + 1)[1:-1])
     y = np.array(labels)[np.searchsorted(cut, score)]
-    model = C("auto", random_state=0).fit(X[:500], y[:500])
+    model = C("auto", effort="fast", random_state=0).fit(X[:500], y[:500])
     assert model.score(X[500:], y[500:]) > 0.9
     P = model.predict_proba(X[500:])
     np.testing.assert_allclose(P.sum(axis=1), 1)
@@ -276,7 +276,7 @@ def test_tables_with_strings_and_holes():
         }
     )
     y = frame["size"] + 2.0 * (frame["town"] == "west") + 0.1 * rng.normal(size=n)
-    model = R("auto", random_state=0).fit(frame[:500], y[:500])
+    model = R("auto", effort="fast", random_state=0).fit(frame[:500], y[:500])
     assert model.score(frame[500:], y[500:]) > 0.9
     assert len(model.feature_importances_) == 3
     unseen = frame[500:510].assign(town="east", age=None)

@@ -78,7 +78,6 @@ OTHERS = [
 OTHERS += [
     *(T(FAMILIES["hybrid"], 10), T(LEAVES, 5), T(HYPOTHESES, 10)),
     *(R(TREES + FOURIER, 20), C(TREES + FOURIER, 20), T(TREES + FOURIER, 20)),
-    *(R("auto", 10, effort="fast"), C("auto", 10, effort="fast")),  # several of these routes
 ]
 #: The other losses, and alpha by held-out rows for a kink and for classes. (Random targets take so
 #: many functions that they stand here.)
@@ -92,6 +91,7 @@ LOSSES = [
 LOSSES += [
     *(R(FOURIER, 20, loss="absolute"), C(FOURIER, 4, loss="logistic")),
     *(R(FAMILIES["hypotheses-random"], 100), C(FAMILIES["hypotheses-random"], 10)),
+    *(R("auto", 10, effort="fast"), C("auto", 10, effort="fast")),  # several routes together
 ]
 
 #: Checks that fit nothing, or are refused before anything is drawn: once for every estimator.
