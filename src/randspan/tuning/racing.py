@@ -62,7 +62,7 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(1, 3_000, 1024, 50, 20, False),
+    "fast": Effort(1, 5_000, 1024, 50, 20, False),
     "balanced": Effort(2, 7_900, 2048, 100, 50, True),
     "best": Effort(2, 12_000, 4096, 300, 100, True),
 }
