@@ -63,15 +63,17 @@ def run(
     items = find(name).items(quick)
     place, worker = folder(name, quick), Worker(name)
     found: dict[str, dict[str, Any]] = {}
-    for number, item in enumerate(items):
-        file = place / f"{item.key}.json"
-        tick(item.key, number, len(items))
-        known = json.loads(file.read_text()) if file.exists() else {"failed": "not run yet"}
-        if anew or "failed" in known:
-            done = timed(item.run) if quick else worker(item)
-            kept(file, done | {"environment": facts()})
-        found[item.key] = json.loads(file.read_text())
-    worker.stop()
+    try:
+        for number, item in enumerate(items):
+            file = place / f"{item.key}.json"
+            tick(item.key, number, len(items))
+            known = json.loads(file.read_text()) if file.exists() else {"failed": "not run yet"}
+            if anew or "failed" in known:
+                done = timed(item.run) if quick else worker(item)
+                kept(file, done | {"environment": facts()})
+            found[item.key] = json.loads(file.read_text())
+    finally:
+        worker.stop()
     tick("", len(items), len(items))
     return found
 
@@ -91,28 +93,52 @@ def timed(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 class Worker:
-    """A process that does items one after the other, so that libraries and data are read once."""
+    """A process that does items one after the other, so that libraries and data are read once.
+
+    It is not one of `multiprocessing.Pool`: in these, joblib gives everybody one thread.
+    """
 
     def __init__(self, name: str):
         self.name = name
-        self.pool: Any = None
+        self.process: Any = None
+        self.line: Any = None
 
     def __call__(self, item: Item) -> dict[str, Any]:
-        if self.pool is None:
-            self.pool = multiprocessing.get_context("spawn").Pool(1)
+        if self.process is None:
+            context = multiprocessing.get_context("spawn")
+            self.line, other = context.Pipe()
+            self.process = context.Process(target=_serve, args=(self.name, other))
+            self.process.start()
+            other.close()
         try:
-            return self.pool.apply_async(by_key, (self.name, item.key)).get(item.budget)
-        except multiprocessing.TimeoutError:
+            self.line.send(item.key)
+            if self.line.poll(item.budget):
+                return self.line.recv()
+        except (EOFError, OSError):
             self.stop()
-            return {"failed": f"not done within its budget of {item.budget:g} s"}
-        except Exception as reason:
-            return {"failed": f"{type(reason).__name__}: {reason}"}
+            return {"failed": "its process ended"}
+        self.stop()
+        return {"failed": f"not done within its budget of {item.budget:g} s"}
 
     def stop(self) -> None:
-        if self.pool is not None:
-            self.pool.terminate()
-            self.pool.join()
-        self.pool = None
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.line.close()
+        self.process = self.line = None
+
+
+def _serve(name: str, line: Any) -> None:
+    """Do what is asked for, until nobody listens."""
+    while True:
+        try:
+            key = line.recv()
+        except EOFError:
+            return
+        try:
+            line.send(by_key(name, key))
+        except Exception as reason:
+            line.send({"failed": f"{type(reason).__name__}: {reason}"})
 
 
 def by_key(name: str, key: str) -> dict[str, Any]:

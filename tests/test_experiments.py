@@ -95,9 +95,10 @@ def test_an_item_beyond_its_budget_is_stopped(monkeypatch, tmp_path):
     monkeypatch.setenv("RANDSPAN_RESULTS", str(tmp_path))
     worker = running.Worker("table1")
     assert "budget" in worker(running.Item("any", dict, budget=0.01))["failed"]
-    assert worker.pool is None
+    assert worker.process is None
     # Another process takes the next, and says what went wrong there.
     assert "StopIteration" in worker(running.Item("no such item", dict, budget=60))["failed"]
+    assert not worker.process.daemon  # joblib gives one thread to those that are
     worker.stop()
 
 
