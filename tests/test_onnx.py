@@ -313,6 +313,17 @@ def test_missing_values_are_taken_for_means():
             check(model, rows, reference=False)
 
 
+@pytest.mark.parametrize("dtype", BOTH)
+def test_rows_with_infinity_have_no_answer(dtype):
+    rows = NEW[:4].astype(dtype)
+    rows[1, 2], rows[2, 0] = np.inf, -np.inf
+    for family in (rs.Bins(), rs.Trees(), rs.Stumps()):
+        for model in (R(family, 9, random_state=0).fit(X, y), T(family, 9).fit(X, y)):
+            found = session(rs.to_onnx(model, dtype=dtype)).run(None, {"X": rows})[0]
+            known = np.isfinite(found.reshape(4, -1)).all(axis=1)
+            assert known.tolist() == [True, False, False, True]
+
+
 def test_one_column_and_one_function():
     """A scale that is one number stands beside a product, which onnxruntime likes to fuse."""
     for family in (rs.Fourier(), rs.Networks((4, 3), "gaussian"), rs.Bins(), rs.Trees()):

@@ -40,7 +40,8 @@ def to_onnx(model, path: str | PathLike | None = None, *, dtype="float32") -> An
     -------
     onnx.ModelProto
         The input is ``X`` of shape (N, n_features), N any number of rows. A missing value (NaN) is
-        taken for the mean of its column, as `predict` does. Outputs are ``prediction`` of a
+        taken for the mean of its column, as `predict` does; a row with an infinite one, which
+        `predict` refuses, has NaN for an answer. Outputs are ``prediction`` of a
         regressor; ``label``, ``probabilities`` and ``scores`` (`decision_function`) of a
         classifier; ``features`` of a transformer.
 

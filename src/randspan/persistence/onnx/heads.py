@@ -51,7 +51,7 @@ def transformation(graph: Graph, model: SpanTransformer, inputs: Inputs, dtype: 
     drawn = model.functions_
     rows = Standardised(inputs, model.frame_).rows(_narrower(dtype, model._dtype))
     values = graph.cast(functions.columns(rows, drawn), FLOAT64)
-    values = graph("Div", values, float(np.sqrt(drawn.n_components)))
+    values = inputs.marking(graph("Div", values, float(np.sqrt(drawn.n_components))))
     graph.output("features", graph.cast(values, dtype), drawn.n_columns)
 
 
@@ -75,7 +75,7 @@ def _scores(graph: Graph, solved: Any, inputs: Inputs, dtype: np.dtype) -> Tenso
         rows = Standardised(inputs, model.frame).rows(_narrower(dtype, model.plan.dtype))
         found.append(functions.scores(rows, model.functions, weight * solution.coef))
         offset = offset + weight * solution.intercept
-    return graph("Add", graph.total(found), offset)
+    return inputs.marking(graph("Add", graph.total(found), offset))
 
 
 def _clipped(graph: Graph, model: Any, scores: Tensor) -> Tensor:

@@ -34,6 +34,12 @@ class Inputs:
     def exact(self) -> Tensor:
         return self.graph.cast(self.values, FLOAT64)
 
+    def marking(self, values: Tensor) -> Tensor:
+        """The same values, NaN for rows that hold infinity: `predict` refuses them."""
+        none = self.graph("Sub", self.values, self.values)
+        mark = self.graph("ReduceSum", none, np.array([1]), keepdims=1)
+        return self.graph("Add", values, self.graph.cast(mark, values.dtype))
+
 
 class DenseRows:
     """Rows in a graph, and what functions and kernels ask of them."""
