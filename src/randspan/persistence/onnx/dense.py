@@ -18,12 +18,15 @@ from .functions import Exporter, Sums, Term, columns, exports, refused, scores
 from .graph import BOOL, FLOAT64, Graph, Tensor
 from .rows import GraphRows
 
-ROOT = float(np.sqrt(2))
+ROOT, QUARTER = float(np.sqrt(2)), float(np.pi / 2)
 
 
 @exports(FourierFunctions)
 class FourierExporter(Sums):
-    """√2 cos(ω'x + b); √2 (cos, sin) ω'x side by side in the paired form."""
+    """√2 cos(ω'x + b); √2 (cos, sin) ω'x side by side in the paired form.
+
+    As sines of another phase: onnxruntime has had those in float64 for longer.
+    """
 
     def terms(self, rows, functions):
         graph, frequencies = rows.graph, functions.frequencies
@@ -31,16 +34,14 @@ class FourierExporter(Sums):
             # O(k log d) pays for hundreds of columns, and in loops that ONNX does not have.
             unit = Rows(np.eye(functions.n_features))
             frequencies = frequencies.products(unit, functions.stretch).T
-        phases = 2 * np.pi * functions.phases
-        if functions.family.form == "phase":
-            turned = graph("Add", rows.products(frequencies), phases)
-            return [Term(graph("Cos", turned), ROOT)]
-        # A sine is a cosine of another phase: (cos, sin) is one cosine of every frequency twice.
-        shifts = np.tile([0.0, -np.pi / 2], len(frequencies))
-        frequencies = np.repeat(frequencies, 2, axis=0)
-        if functions.n_components % 2:
-            frequencies, shifts = frequencies[:-1], np.append(shifts[:-2], phases[-1])
-        return [Term(graph("Cos", graph("Add", rows.products(frequencies), shifts)), ROOT)]
+        shifts = 2 * np.pi * functions.phases + QUARTER
+        if functions.family.form == "paired":
+            alone = shifts[-1]
+            shifts = np.tile([QUARTER, 0.0], len(frequencies))
+            frequencies = np.repeat(frequencies, 2, axis=0)
+            if functions.n_components % 2:
+                frequencies, shifts = frequencies[:-1], np.append(shifts[:-2], alone)
+        return [Term(graph("Sin", graph("Add", rows.products(frequencies), shifts)), ROOT)]
 
 
 @exports(StumpFunctions)
@@ -61,7 +62,7 @@ ACTIVATIONS = {
     "tanh": lambda graph, u: graph("Tanh", u),
     "relu": lambda graph, u: graph("Relu", u),
     "sign": _sign,
-    "cos": lambda graph, u: graph("Cos", u),
+    "cos": lambda graph, u: graph("Sin", graph("Add", u, QUARTER)),
     "gaussian": lambda graph, u: graph("Exp", graph("Mul", graph("Mul", u, u), -0.5)),
 }
 
@@ -119,9 +120,10 @@ class NetworkExporter(Sums):
         values = graph("Reshape", values, np.array([0, k, units]))  # 0 keeps the number of rows
         if last > 1:
             # onnxruntime divides by zero in a product of no rows for every network: there is one
-            # row more, of zeros, on the way.
-            values = graph("Pad", values, np.array([1, 0, 0, 0, 0, 0]))
+            # row more, of zeros, on the way. (It also keeps the transposition out of the product,
+            # which not every version can fuse in float64.)
             values = graph("Transpose", values, perm=[1, 0, 2])
+            values = graph("Pad", values, np.array([0, 1, 0, 0, 0, 0]))
             for layer in range(1, last):
                 values = graph("MatMul", values, weights[layer].transpose(0, 2, 1))
                 if biases:

@@ -21,15 +21,14 @@ def summed(rows: DenseRows, z: NDArray, of: Callable[[Tensor, Tensor], Tensor]) 
 
 
 def multiplied(rows: DenseRows, z: NDArray, of: Callable[[Tensor], Tensor]) -> Tensor:
-    """Π_m of(|x_m - z_m|), some columns at a time."""
+    """Π_m of(|x_m - z_m|) of numbers >= 0, some columns at a time."""
     graph = rows.graph
-    found: Tensor | None = None
-    for x, at in rows.apart(z):
-        values = of(graph("Abs", graph("Sub", x, at)))
-        part = graph("ReduceProd", values, LAST, keepdims=0)
-        found = part if found is None else graph("Mul", found, part)
-    assert found is not None
-    return found
+
+    def logarithms(x: Tensor, at: Tensor) -> Tensor:
+        return graph("Log", of(graph("Abs", graph("Sub", x, at))))
+
+    # Through logarithms, -∞ included: not every version of onnxruntime has products in float64.
+    return graph("Exp", summed(rows, z, logarithms))
 
 
 def power_sum(rows: DenseRows, z: NDArray, p: float) -> Tensor:
@@ -89,7 +88,7 @@ def angles(graph: Graph, cosines: Tensor) -> Tensor:
     sines = graph("Sqrt", graph("Sub", 1.0, graph("Mul", cosines, cosines)))
     found = graph.cast(graph("Acos", graph.cast(cosines, FLOAT32)), FLOAT64)
     for _ in range(2):
-        ahead = graph("Mul", sines, graph("Cos", found))
+        ahead = graph("Mul", sines, graph("Sin", graph("Add", found, float(np.pi / 2))))
         found = graph("Add", found, graph("Sub", ahead, graph("Mul", cosines, graph("Sin", found))))
     return found
 
