@@ -50,7 +50,7 @@ QUICK = ("Fourier()", "Trees()", "Bins()")
 def run(quick: bool) -> dict[str, Any]:
     if find_spec("onnxruntime") is None:
         return {"skipped": "onnxruntime is not installed: pip install 'randspan[onnx]'"}
-    n, many, seconds = (150, 50, 0.0) if quick else (2000, 1000, 0.5)
+    n, many, seconds = (150, 50, 0.0) if quick else (2000, 1000, 1.5)
     X, y = smooth(n + many, 10, 0)
     with threadpool_limits(1):
         found = [

@@ -398,14 +398,16 @@ def test_streams_have_probabilities_by_squares(classes):
 
 
 def test_labels_that_onnx_has_not():
-    target = np.array([(1, 2), (3, 4)], dtype="i,i")
     model = C(rs.Fourier(), 5, random_state=0).fit(X, y > 0)
-    model.classes_ = target
-    with pytest.raises(NoExport, match=r"labels are of type tuple.*fit with labels"):
-        rs.to_onnx(model)
-    model.classes_ = np.array([1, 2**63 + 1], dtype=np.uint64)
-    with pytest.raises(NoExport, match="of type int"):
-        rs.to_onnx(model)
+    for labels in (
+        np.array([(1, 2), (3, 4)], dtype="i,i"),
+        np.array([1, 2**63 + 1], dtype=np.uint64),
+        np.array([1, "two"], dtype=object),
+        np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
+    ):
+        model.classes_ = labels
+        with pytest.raises(NoExport, match=r"labels such as .* have no type.*fit with labels"):
+            rs.to_onnx(model)
 
 
 @pytest.mark.parametrize("name", ["fourier", "bins", "leaves", "trees", "hybrid", "union-of-three"])

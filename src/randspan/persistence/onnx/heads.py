@@ -88,17 +88,21 @@ def _clipped(graph: Graph, model: Any, scores: Tensor) -> Tensor:
 
 def _labels(classes: NDArray) -> NDArray:
     """Class labels as ONNX has them: int64, bool, double or strings."""
+    last = classes[-1]
+    if classes.dtype.kind == "O" and len({type(label) for label in classes}) == 1:
+        classes = np.array(classes.tolist())
     kind = classes.dtype.kind
-    if kind == "b" or (kind == "f" and classes.dtype.itemsize <= 8):
-        return classes if kind == "b" else classes.astype(np.float64)
+    if kind == "b":
+        return classes
+    if kind == "f" and classes.dtype.itemsize <= 8:
+        return classes.astype(np.float64)
     if kind in "iu" and classes.max() <= np.iinfo(np.int64).max:
         return classes.astype(np.int64)
-    if kind == "U" or (kind == "O" and all(isinstance(label, str) for label in classes)):
-        return np.array([str(label) for label in classes], dtype=object)
-    kinds = sorted({type(label).__name__ for label in classes.tolist()})
+    if kind in "UT":
+        return classes.astype(object)
     raise NoExport(
-        f"Class labels are of type {', '.join(kinds)}, and ONNX has whole numbers, numbers, bool "
-        "and strings: fit with labels of one of these types."
+        f"Class labels such as {last!r} have no type in ONNX, which has int64, double, bool and "
+        "strings: fit with labels of one of these types."
     )
 
 
