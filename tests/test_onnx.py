@@ -323,6 +323,15 @@ def test_rows_with_infinity_have_no_answer(dtype):
             found = session(rs.to_onnx(model, dtype=dtype)).run(None, {"X": rows})[0]
             known = np.isfinite(found.reshape(4, -1)).all(axis=1)
             assert known.tolist() == [True, False, False, True]
+    for target in (y > 1, np.searchsorted([0.2, 1.5], y)):
+        fitted = C(rs.Bins(), 9, random_state=0).fit(X, target)
+        streamed = C(rs.Bins(), 9, random_state=0).partial_fit(X, target)
+        for model in (fitted, streamed):
+            _, *found = session(rs.to_onnx(model, dtype=dtype)).run(None, {"X": rows})
+            for one in found:
+                known = np.isfinite(one.reshape(4, -1))
+                assert known.all(axis=1).tolist() == [True, False, False, True]
+                assert not known[1:3].any()
 
 
 def test_one_column_and_one_function():

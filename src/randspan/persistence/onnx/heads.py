@@ -121,11 +121,9 @@ def _probabilities(graph: Graph, scores: Tensor, model: SpanClassifier) -> Tenso
         raise NoExport(
             f"{loss!r} has probabilities of its own, which ONNX does not know: use loss='logistic'."
         )
-    return (
-        _by_squares(graph, scores, one)
-        if calibration is None
-        else _calibrated(graph, scores, one, calibration)
-    )
+    if calibration is None:
+        return _by_squares(graph, scores, one)
+    return _calibrated(graph, scores, one, calibration)
 
 
 def _calibrated(graph: Graph, scores: Tensor, one: bool, calibration: Calibration) -> Tensor:
