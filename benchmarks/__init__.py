@@ -13,6 +13,7 @@ The rooms
 ``startup``     what ``import randspan`` adds to a session that has scikit-learn, and the first fit
 ``structured``  structured against independent frequencies: from how many columns on it pays
 ``peers``       error, time and memory beside seven other methods, on six data sets
+``onnx``        exported models: onnxruntime's time for one row and for 1,000, and what differs
 
 Slow, so only when named:
 

@@ -16,6 +16,7 @@ from . import (
     hypotheses,
     learned,
     many,
+    onnx,
     peers,
     sheets,
     speed,
@@ -41,7 +42,7 @@ class Benchmark(Protocol):
 
 
 MODULES = (
-    *(speed, growth, startup, structured, peers),
+    *(speed, growth, startup, structured, peers, onnx),
     *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames, auto),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}

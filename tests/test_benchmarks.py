@@ -227,12 +227,20 @@ def check_fuzz(result):
     assert result["bars"][0]["kept"]
 
 
+def check_onnx(result):
+    assert len(result["models"]) == 3
+    assert result["bars"][0]["kept"]
+    for one in result["models"]:
+        assert min(*one["ms"]["one"].values(), *one["ms"]["many"].values()) > 0
+
+
 CHECKS = {
     "speed": check_speed,
     "growth": check_growth,
     "startup": check_startup,
     "structured": check_structured,
     "peers": check_peers,
+    "onnx": check_onnx,
     "tables": check_tables,
     "frames": check_frames,
     "adult": check_adult,

@@ -30,6 +30,7 @@ from .families import (
     estimate_kernel,
 )
 from .frame import Frame
+from .persistence import to_onnx
 
 __version__ = "0.1.0"
 
@@ -57,4 +58,5 @@ __all__ = [
     "estimate_kernel",
     "losses",
     "theory",
+    "to_onnx",
 ]
