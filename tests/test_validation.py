@@ -56,6 +56,15 @@ def test_the_error_is_that_of_new_rows(name):
     assert doubt / 3 < np.std(gaps, ddof=1) < 3 * doubt
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_residuals_of_float32_features_are_those_of_the_rows(seed):
+    """Eigenvalues below the rounding errors of the features have no part in the sum."""
+    X, y = data(seed=seed)
+    model = R(rs.Fourier(), 40, alpha="gcv", random_state=0).fit(X, y)
+    away = y - model.predict(X)
+    assert model.solution_.residual_sum[0] == pytest.approx(away @ away, rel=0.02)
+
+
 def test_gcv_and_its_standard_error_are_their_formulas():
     X, y = data()
     model = R(rs.Fourier(), 40, alpha=0.1, random_state=0).fit(X, y)

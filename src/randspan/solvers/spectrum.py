@@ -176,7 +176,8 @@ def from_moments(moments: Moments, intercept: bool) -> Spectrum:
         raise ValueError(NEVER_SEEN)
     values = np.maximum(values, 0)
     projected = vectors.T @ cross
-    kept = _more_than_rounding(values)
+    # What float32 features round off has targets of its own, and divided by √λ they would be large.
+    kept = _more_than_rounding(values) & (values > moments.noise)
     scores = np.zeros_like(projected)
     scores[kept] = projected[kept] / np.sqrt(values[kept, None])
     return Spectrum(
