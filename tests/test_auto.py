@@ -32,6 +32,19 @@ def mse(model, X, y):
     return float(np.mean((model.predict(X) - y) ** 2))
 
 
+def test_an_oblique_direction_is_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 6))
+    direction = np.array([1, -1, 1, -1, 1, -1]) / np.sqrt(6)
+    y = np.sin(3 * X @ direction) + 0.1 * rng.normal(size=2500)
+    new = rng.normal(size=(900, 6))
+    truth = np.sin(3 * new @ direction)
+    turned = R("auto", effort="fast", random_state=0).fit(X, y)
+    assert turned.frame_.rotation is not None
+    scaled = R(rs.Fourier("matern52"), np.inf, scales="learn", random_state=0).fit(X, y)
+    assert mse(turned, new, truth) < 0.5 * mse(scaled, new, truth)
+
+
 # -- weights -------------------------------------------------------------------------------------
 
 

@@ -30,6 +30,8 @@ FIRST_FUNCTIONS = 512
 STEPS_PER_DECADE = 2
 # Factorisations that a search takes, more or less.
 USUAL_STEPS = 5
+# Columns of a triangle that are multiplied at once.
+PANEL = 256
 
 
 class Cholesky(Method[Moments]):
@@ -234,8 +236,12 @@ class CholeskyPosterior(Posterior):
     inverse: Array
 
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
-        half = Z @ self.inverse.T
-        return np.einsum("ij,ij->i", half, half)
+        found = np.zeros(len(Z))
+        for first in range(0, len(self.inverse), PANEL):  # the rest of a panel is zero
+            panel = slice(first, first + PANEL)
+            half = Z[:, : panel.stop] @ self.inverse[panel, : panel.stop].T
+            found += np.einsum("ij,ij->i", half, half)
+        return found
 
 
 def smallest_trusted(moments: Moments) -> float:

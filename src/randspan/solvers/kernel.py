@@ -130,8 +130,7 @@ def _searched(problem: _Problem, rule: _Rule, keys: NDArray[np.uint64], terms: T
     else:
         begin = (terms.ridge or 1e-2 * problem.size) * float(np.median(problem.weights))
         at = int(np.clip(round(STEPS * np.log10(begin)), lowest, highest))
-        if terms.ridge is None:
-            at = walk(lambda j: error(j / STEPS + offset), at, lowest, highest)
+        at = walk(lambda j: error(j / STEPS + offset), at, lowest, highest)
     if not np.isfinite(error(at / STEPS + offset)):
         return float(10.0 ** (highest / STEPS))
     at = walk(lambda j: error(j / FINE_STEPS + offset), at * fine, lowest * fine, highest * fine)

@@ -65,6 +65,14 @@ FARTHEST = 5
 
 
 @dataclass(frozen=True)
+class Pains:
+    """What scales are worth that begin with those of another kernel: steps, and rows of each."""
+
+    steps: int = STEPS // 3
+    batch: int = BATCH
+
+
+@dataclass(frozen=True)
 class Law:
     """A family that may be taken: its frame without scales, and frames with them."""
 
@@ -108,7 +116,7 @@ def learned(
     """
     plain = laws[0].plain
     equal = replace(plain, importances=np.full(plain.n_features, 1 / plain.n_features))
-    found_source = _to_learn_from(source)
+    found_source = to_learn_from(source)
     if found_source is None:
         return equal
     source = found_source
@@ -116,22 +124,22 @@ def learned(
     many = family.sparse and source.n_rows >= MANY_ROWS and d <= MOST_ENTRIES // MANY_ROWS
     progress = engine.progress(STEPS * (1 + turning + many), "scales")
     trial = _Trial(plain, source, task, many, engine.quiet())
-    table = _Table.of(plain, source, trial.apart, _most_entries(task, engine), engine)
-    found, pays = _descend(table, plain, turning, many, cautious, engine, progress)
+    table = Table.of(plain, source, trial.apart, most_entries(task, engine), engine)
+    found, pays = descend(table, plain, turning, many, cautious, engine, progress)
     if not pays:
         return equal
-    frame_of = partial(_frame_of, table)
+    framed = partial(frame_of, table)
     if many:  # compared with equal ones at the density of all rows already
         trial.task = replace(trial.task, alpha=max(found[0].ridge, ALPHA_OF_FEW))
-        return _widest(trial, laws[0], frame_of, found[0], range(1, FARTHEST))[1]
+        return _widest(trial, laws[0], framed, found[0], range(1, FARTHEST))[1]
     if plain.n_components == np.inf and all(law.plain.family.stretch is not None for law in laws):
-        tried = _exactly(laws, frame_of, found, table, engine)
+        tried = exactly(laws, framed, found, table, table.first(KERNEL_ROWS), engine)
         return min(tried, key=lambda entry: entry[0])[2]
     best, frame, chosen = trial.error(plain), equal, None
     for law in laws:
         free = range(-FARTHEST, FARTHEST + 1) if law.plain.family.stretch is not None else range(1)
         for scales in _as_learned_for(law, laws[0], found, table, engine):
-            error, candidate, at = _widest(trial, law, frame_of, scales, free)
+            error, candidate, at = _widest(trial, law, framed, scales, free)
             progress.note(f"randspan: left-out error {error:.4g}, equal scales {best:.4g}")
             if error < best:
                 best, frame, chosen = error, candidate, (law, at, free)
@@ -139,42 +147,10 @@ def learned(
         return frame
     # More functions can afford a narrower kernel.
     law, at, free = chosen
-    return _widest(trial, law, frame_of, at, range(free.stop))[1]
+    return _widest(trial, law, framed, at, range(free.stop))[1]
 
 
-def ranked(
-    laws: Sequence[Law], source: Source, task: Task, engine: Engine
-) -> list[tuple[float, float, Frame]]:
-    """Every law with its best scales, learned or equal ones, the best law first.
-
-    With the error of rows that are left out of a sample, of targets of unit variance, and its
-    standard error; scales are learned with the first law.
-    """
-    plain = laws[0].plain
-    known = _to_learn_from(source)
-    if known is None:
-        equal = np.full(plain.n_features, 1 / plain.n_features)
-        return [(np.nan, np.nan, replace(law.plain, importances=equal)) for law in laws]
-    table = _Table.of(plain, known, np.empty(0, np.intp), _most_entries(task, engine), engine)
-    progress = engine.progress(STEPS, "scales")
-    found, _ = _descend(table, plain, False, False, False, engine, progress)
-    frame_of = partial(_frame_of, table)
-    tried = _exactly(laws, frame_of, found, table, engine)
-    best = dict(enumerate(tried))
-    # Equal scales, for the best law of each distance.
-    firsts: dict[str, int] = {}
-    for number in sorted(best, key=lambda number: float(f"{best[number][0]:.6g}")):
-        firsts.setdefault(kernel_of(laws[number].plain.family).metric, number)
-    numbers = list(firsts.values())
-    plainer = _exactly([laws[number] for number in numbers], frame_of, None, table, engine)
-    for number, entry in zip(numbers, plainer, strict=True):
-        if entry[0] < best[number][0]:
-            best[number] = entry
-    # Near-ties are told apart by the order of laws, whatever the last digits say.
-    return sorted(best.values(), key=lambda entry: float(f"{entry[0]:.6g}"))
-
-
-def _to_learn_from(source: Source) -> Source | None:
+def to_learn_from(source: Source) -> Source | None:
     """Rows that differ with targets of unit variance; None where there is nothing to learn."""
     source, count = _different(source)
     if count < FEWEST_ROWS or source.n_rows < FEWEST_ROWS:
@@ -187,11 +163,11 @@ def _to_learn_from(source: Source) -> Source | None:
     return of_arrays(source.X, (Y - mean) / np.where(spread > 0, spread, 1), source.weights)
 
 
-def _most_entries(task: Task, engine: Engine) -> int:
+def most_entries(task: Task, engine: Engine) -> int:
     return min(MOST_ENTRIES, engine.machine(task.memory_limit).granted // 16)
 
 
-def _frame_of(table: _Table, law: Law, scales: Scales) -> Frame:
+def frame_of(table: Table, law: Law, scales: Scales) -> Frame:
     """The frame of a law with these scales."""
     factors, stretch = scales.scales, law.plain.family.stretch
     if stretch is None:
@@ -202,21 +178,23 @@ def _frame_of(table: _Table, law: Law, scales: Scales) -> Frame:
     return replace(frame, importances=scales.importances(table.variances), ridge=scales.ridge)
 
 
-def _exactly(
+def exactly(
     laws: Sequence[Law],
-    frame_of: Callable[[Law, Scales], Frame],
+    framed: Callable[[Law, Scales], Frame],
     found: list[Scales] | None,
-    table: _Table,
+    table: Table,
+    sample: Table,
     engine: Engine,
+    pains: Pains = Pains(),
 ) -> list[tuple[float, float, Frame]]:
     """Every law at its best width for the exact kernel machine: no functions need to be drawn.
 
     With the error of rows left out of a sample, and its standard error, for all scales that were
-    found, or for equal ones where these are None.
+    found, or for equal ones where these are None; those of another distance are learned from the
+    rows of ``table``.
     """
-    some = table.first(KERNEL_ROWS)
-    given = (some.rows, some.targets, some.weights)
-    weights = np.ones(len(some.rows)) if some.weights is None else some.weights
+    given = (sample.rows, sample.targets, sample.weights)
+    weights = np.ones(len(sample.rows)) if sample.weights is None else sample.weights
     candidates: list[tuple[Law, Scales]] = []
     adapted: dict[str, list[Scales]] = {}
     for law in laws:
@@ -225,7 +203,7 @@ def _exactly(
             candidates.append((law, start(kernel, table.rows)))
             continue
         if kernel.metric not in adapted:
-            adapted[kernel.metric] = _as_learned_for(law, laws[0], found, table, engine)
+            adapted[kernel.metric] = _as_learned_for(law, laws[0], found, table, engine, pains)
         candidates += [(law, scales) for scales in adapted[kernel.metric]]
 
     def best(candidate: tuple[Law, Scales]) -> tuple[float, float, Frame]:
@@ -235,14 +213,19 @@ def _exactly(
         share = weights / weights.sum()
         error = float(share @ squares)
         doubt = float(np.sqrt(share**2 @ (squares - error) ** 2))
-        return error, doubt, frame_of(law, scales)
+        return error, doubt, framed(law, scales)
 
     with engine.pool() as pool:
         return pool(best, candidates)
 
 
 def _as_learned_for(
-    law: Law, first: Law, found: list[Scales], table: _Table, engine: Engine
+    law: Law,
+    first: Law,
+    found: list[Scales],
+    table: Table,
+    engine: Engine,
+    pains: Pains = Pains(),
 ) -> list[Scales]:
     """Scales that were learned for the first law, adapted to another."""
     kernels = [kernel_of(one.plain.family) for one in (first, law)]
@@ -253,8 +236,8 @@ def _as_learned_for(
     rng = generator(law.plain.seed, "scales", 3)
     with engine.pool() as pool:
         given = (table.rows, table.targets, table.weights, rng, pool, lambda steps: None)
-        learner = Learner(kernels[1], *given, law.plain.groups)
-        return [learner.descend(one, STEPS // 3, RATE / 2) for one in begun]
+        learner = Learner(kernels[1], *given, law.plain.groups, pains.batch)
+        return [learner.descend(one, pains.steps, RATE / 2) for one in begun]
 
 
 def _different(source: Source) -> tuple[Source, float]:
@@ -272,7 +255,7 @@ def _different(source: Source) -> tuple[Source, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
+class Table:
     """Rows that scales are learned from, standardised, dense and in float32."""
 
     rows: NDArray[np.float32]
@@ -280,7 +263,7 @@ class _Table:
     weights: Array | None
 
     @classmethod
-    def of(cls, plain: Frame, source: Source, apart: NDArray, most: int, engine: Engine) -> _Table:
+    def of(cls, plain: Frame, source: Source, apart: NDArray, most: int, engine: Engine) -> Table:
         """All rows but those ``apart``; of too many some, ``most`` entries."""
         others = np.ones(source.n_rows, dtype=bool)
         others[apart] = False
@@ -301,11 +284,11 @@ class _Table:
         weights = None if source.weights is None else source.weights[rows]
         return cls(dense, source.targets()[rows], weights)
 
-    def some(self, rows: NDArray) -> _Table:
+    def some(self, rows: NDArray) -> Table:
         weights = None if self.weights is None else self.weights[rows]
-        return _Table(self.rows[rows], self.targets[rows], weights)
+        return Table(self.rows[rows], self.targets[rows], weights)
 
-    def first(self, count: int) -> _Table:
+    def first(self, count: int) -> Table:
         """At most so many rows; their order is that of their keys, and so random."""
         return self.some(np.arange(min(count, len(self.rows))))
 
@@ -314,8 +297,8 @@ class _Table:
         return self.rows.var(axis=0, dtype=np.float64)
 
 
-def _descend(
-    table: _Table,
+def descend(
+    table: Table,
     plain: Frame,
     turning: bool,
     many: bool,
@@ -326,7 +309,7 @@ def _descend(
     """Scales learned from a table, the plainest first, and whether they are worth having."""
     kernel, seed = kernel_of(plain.family), plain.seed
 
-    def learner(some: _Table) -> Learner:
+    def learner(some: Table) -> Learner:
         given = (some.rows, some.targets, some.weights)
         return Learner(kernel, *given, generator(seed, "scales", 0), pool, progress, plain.groups)
 
@@ -361,7 +344,7 @@ def _descend(
 
 
 def _gain(
-    kernel: Kernel, judges: _Table, equal: Scales, learned: Scales, pool: Pool
+    kernel: Kernel, judges: Table, equal: Scales, learned: Scales, pool: Pool
 ) -> tuple[Array, Array]:
     """How much smaller squared errors of rows left out are with learned scales; their weights."""
     given = (kernel, judges.rows, judges.targets, judges.weights)
@@ -380,7 +363,7 @@ def _more_than_chance(gains: list[tuple[Array, Array]]) -> bool:
 def _widest(
     trial: _Trial,
     law: Law,
-    frame_of: Callable[[Law, Scales], Frame],
+    framed: Callable[[Law, Scales], Frame],
     scales: Scales,
     free: range,
 ) -> tuple[float, Frame, Scales]:
@@ -389,7 +372,7 @@ def _widest(
 
     def error(j: int) -> float:
         if j not in tried:
-            frame = frame_of(law, scales.times(2.0 ** (j / 2)))
+            frame = framed(law, scales.times(2.0 ** (j / 2)))
             tried[j] = trial.error(frame), frame
         return tried[j][0]
 

@@ -29,7 +29,9 @@ from ..planning import kernel_fits
 from ..portfolio import Candidate, Candidates, LeftOut, Portfolio
 from ..solvers import Task
 from ..sources import Source
-from . import combining, frames, learning, spread
+from . import combining, frames, learning, ranking, spread
+from .learning import Pains
+from .ranking import Budget
 
 Array = NDArray[np.float64]
 
@@ -51,6 +53,8 @@ class Effort:
         Of bins, which very many rows have in place of kernels.
     stages : bool
         Whether trees are grown on what the best model leaves over.
+    budget : Budget
+        What the comparison of kernels is worth.
     """
 
     kernels: int
@@ -59,12 +63,13 @@ class Effort:
     trees: int
     grids: int
     stages: bool
+    budget: Budget
 
 
 EFFORTS = {
-    "fast": Effort(1, 5_000, 1024, 50, 20, False),
-    "balanced": Effort(2, 7_900, 2048, 100, 50, True),
-    "best": Effort(2, 12_000, 4096, 300, 100, True),
+    "fast": Effort(1, 5_000, 1024, 50, 20, False, Budget(400, Pains(20, 400), Pains(10, 400))),
+    "balanced": Effort(2, 7_900, 2048, 100, 50, True, Budget(800, Pains(32, 800), Pains(16, 800))),
+    "best": Effort(2, 12_000, 4096, 300, 100, True, Budget(800, Pains(50, 1200), Pains(25, 1200))),
 }
 # More rows than this have bins, whose cells are as fine as rows are dense.
 MANY_ROWS = 100_000
@@ -80,9 +85,12 @@ KERNELS = {
     ),
     "cityblock": (Fourier("laplacian"), Fourier("stable", p=1, q=0.7)),
 }
-SMOOTH = ("matern32", "matern52", "gaussian")
 # Of how many rows the second kernel has all its functions, as a share of those of the first.
 SECOND = 0.65
+# A kernel whose error is so many times that of the best adds nothing to it.
+FAR_BEHIND = 1.2
+# The stage has this share of the trees.
+STAGE = 0.5
 # With fewer rows there is nothing to weigh models by.
 FEWEST_ROWS = 20
 
@@ -167,17 +175,19 @@ class _Race:
 
     def _kernels(self) -> None:
         laws = [self._law(family) for families in KERNELS.values() for family in families]
-        ranked = learning.ranked(laws, self.source, self.task, self.engine)
+        given = (self.source, self.task, self.engine, self.effort.budget)
+        ranked = ranking.ranked(laws, *given)
         self.progress(1)
         if ranked[0][2].importances is not None:
             self.importances = ranked[0][2].importances
         taken: dict[str, Frame] = {}
+        limit = FAR_BEHIND * ranked[0][0]
         for error, doubt, frame in ranked:
-            metric = _metric(frame.family)
-            if metric not in taken and len(taken) < self.effort.kernels:
+            metric, far = _metric(frame.family), error - 2 * doubt > limit
+            if metric not in taken and len(taken) < self.effort.kernels and not far:
                 taken[metric] = frame
                 continue
-            rows = min(learning.KERNEL_ROWS, self.source.n_rows)
+            rows = min(self.effort.budget.rows, self.source.n_rows)
             known = (_name(frame.family), error, doubt, rows)
             self.dropped.append(Candidate(*known, dropped="behind on a sample"))
         for number, frame in enumerate(taken.values()):
@@ -204,8 +214,8 @@ class _Race:
         kernel = frame.family.with_values(gamma=frame.family.resolved.gamma)
         k = self._count(self.effort.functions if first else self.effort.functions // 2)
         family = KernelExpansions(kernel, coefficients="cholesky")
-        # Ridges of smooth kernels are small: sums in float32 would have to be read again.
-        dtype = np.dtype(np.float64) if kernel.kernel_name in SMOOTH else self.task.dtype
+        # Ridges of the best kernel are small: sums in float32 would have to be read again.
+        dtype = np.dtype(np.float64) if first else self.task.dtype
         return self._fitted(self.reading.of_other_family(frame, family, k), dtype=dtype)
 
     def _count(self, usual: int) -> int:
@@ -272,7 +282,7 @@ class _Race:
         source = replace(self.source, encoded=rest.__getitem__)
         grown = next((one.model.functions for one in self.runners if one.name == "trees"), None)
         columns = cast(TreeFunctions, grown).max_features if grown is not None else "auto"
-        frame = self._frame(Trees(max_features=columns), self._n_trees)
+        frame = self._frame(Trees(max_features=columns), round(STAGE * self._n_trees))
         name = f"trees after {best.name}"
         self._enter(name, lambda: self._fitted(frame, source), source, best.left_out)
 

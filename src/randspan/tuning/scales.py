@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -237,6 +237,8 @@ class Learner:
         A map over threads.
     groups : ndarray of shape (n_features,) or None
         Columns with the same number share a scale.
+    batch : int
+        Rows of a step: the more there are, the nearer they lie to each other, as in the fit.
     """
 
     kernel: Kernel
@@ -247,6 +249,7 @@ class Learner:
     pool: Pool
     progress: Callable[[int], None]
     groups: NDArray[np.intp] | None = None
+    batch: int = field(default_factory=lambda: BATCH)
 
     def descend(self, at: Scales, steps: int = STEPS, rate: float = RATE) -> Scales:
         """Diagonal scales."""
@@ -355,12 +358,12 @@ class Learner:
     @property
     def _every(self) -> bool:
         """Whether all rows are looked at in every step."""
-        return len(self.rows) <= BATCH
+        return len(self.rows) <= self.batch
 
     def _batches(self) -> list[tuple[NDArray, Array, Array | None]]:
         if self._every:
             return [(self.rows, self.targets, self.weights)]
-        chosen = [self._draw(BATCH) for _ in range(BATCHES)]
+        chosen = [self._draw(self.batch) for _ in range(BATCHES)]
         return [(self.rows[rows], self.targets[rows], None) for rows in chosen]
 
     def _draw(self, count: int) -> NDArray[np.intp]:
