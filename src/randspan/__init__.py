@@ -6,7 +6,7 @@
 Families of functions (`randspan.families`) are drawn by estimators (`SpanRegressor`,
 `SpanClassifier`, `SpanTransformer`), which follow scikit-learn's conventions. A `Frame` is what an
 estimator reads from data before it draws. `randspan.theory` has the bounds: how many functions are
-enough, and what is guaranteed of a fit.
+enough, and what is guaranteed of a fit. `save` and `load` keep models in files, without pickle.
 """
 
 from . import datasets, losses, theory
@@ -30,8 +30,8 @@ from .families import (
     estimate_kernel,
 )
 from .frame import Frame
-
-__version__ = "0.1.0"
+from .persistence import ModelFileError, load, save
+from .version import __version__
 
 __all__ = [
     "Bins",
@@ -43,6 +43,7 @@ __all__ = [
     "Hypotheses",
     "KernelExpansions",
     "Mercer",
+    "ModelFileError",
     "Networks",
     "Projections",
     "ScrambledWavelets",
@@ -53,8 +54,11 @@ __all__ = [
     "Trees",
     "Union",
     "Units",
+    "__version__",
     "datasets",
     "estimate_kernel",
+    "load",
     "losses",
+    "save",
     "theory",
 ]
