@@ -224,8 +224,8 @@ class Number(_Scalar):
             return False
         if isinstance(value, int) and abs(value) > 2**1000:
             return False
-        if self.any and isnan(value):
-            return True
+        if isnan(value):
+            return self.any and (self.low, self.high) == (-inf, inf)
         return self.low <= value <= self.high and (self.any or isfinite(value))
 
 

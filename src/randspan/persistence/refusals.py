@@ -14,6 +14,9 @@ SKOPS = "skops (skops.io.dump) stores scikit-learn's objects without pickle"
 
 def refused(value: Any, where: str, wanted: str = "") -> TypeError:
     """Why a value has no place in a file, and what to do."""
+    if isinstance(value, (list, tuple)):  # the entry that is the reason, if one is
+        named = (one for one in value if isinstance(one, (Family, Functions)) or callable(one))
+        value = next(named, value)
     at = f" ({where})" if where else ""
     kind = type(value).__name__
     if isinstance(value, (Hypothesis, HypothesisFunctions)):
@@ -29,6 +32,11 @@ def refused(value: Any, where: str, wanted: str = "") -> TypeError:
         )
     if isinstance(value, Functions):
         return TypeError(f"Cannot store {kind}{at}: files hold functions of randspan's families.")
+    if where == "hypotheses.sampler":
+        return TypeError(
+            f"Cannot store a {kind}{at}: an estimator inside Hypotheses is an object of another "
+            f"library. {SKOPS}."
+        )
     if isinstance(value, BaseEstimator) and hasattr(value, "fit"):
         return TypeError(
             f"Cannot store a {kind}{at}: files hold estimators of randspan, not pipelines or other "

@@ -143,7 +143,7 @@ class LeastSquares(Solution):
     ----------
     mean : ndarray or None
         The mean z̄ that was taken off the features (zero without intercept); None where weights are
-        those of training rows.
+        those of training rows, and where there is no posterior.
     weight, counted : float
         Σω, and what degrees of freedom are compared with (see `gcv`).
     freedoms : float or None
@@ -171,7 +171,7 @@ class LeastSquares(Solution):
         return self
 
     def for_predictions(self) -> Self:
-        return replace(super().for_predictions(), posterior=NoPosterior())
+        return replace(super().for_predictions(), mean=None, posterior=NoPosterior())
 
     def leverages(self, Z: Array, squares: Array | None = None) -> Array:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃; ``squares`` are k(x, x) where Z has kernels for columns."""

@@ -24,6 +24,7 @@ SEED = Whole(0, 2**63 - 1)
 SHARE = Number(0, 1)
 FINITE = Number(-inf, inf)
 ANY = Number(any=True)
+POSITIVE = Number(1e-300)
 REASON = Text(10_000)
 NAME = Text(1_000)
 

@@ -36,6 +36,12 @@ def _model(values: dict[str, Any], scope: dict[str, int]) -> None:
         and (exact or functions.n_components == frame.n_components),
         "Functions and frame differ in number.",
     )
+    lower, upper = values["extent"]
+    nothing = (lower == np.inf) & (upper == -np.inf)  # the extent of no targets
+    ensure(
+        (nothing | (np.isfinite(upper - lower) & (lower <= upper))).all(),
+        "The extent of targets must be a range, or that of no targets.",
+    )
     ensure(solution is not None or statistics is not None, "A model has weights, or statistics.")
     ensure(not (values["lean"] and statistics is not None), "A lean model has no statistics.")
     if solution is not None:

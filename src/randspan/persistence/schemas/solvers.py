@@ -19,7 +19,7 @@ from ..arrays import Array
 from ..errors import ensure
 from ..kinds import Choice, Either, Flag, Kind, Null, Number, One, Precision, Text, Whole, optional
 from ..registry import Entry, register
-from .common import ANY, REASON
+from .common import ANY, POSITIVE, REASON
 
 METHOD_NAMES = tuple(sorted({method for method, _ in METHODS}))
 # A plan has a fallback, which may have one.
@@ -91,7 +91,7 @@ def _taken_apart(posterior: KernelPosterior) -> dict[str, Any]:
 
 register(
     *(Entry(f"{name}_loss", cls, fields) for name, (cls, fields) in LOSSES.items()),
-    Entry("calibration", Calibration, {"slope": Number(), "cube": Number()}),
+    Entry("calibration", Calibration, {"slope": Number(0), "cube": Number(0)}),
     Entry(
         "validation",
         Validation,
@@ -148,11 +148,11 @@ register(
         _solution
         | {
             "mean": optional(Array(("f8",), ("m",))),
-            "weight": Number(0),
-            "counted": Number(0),
+            "weight": POSITIVE,
+            "counted": POSITIVE,
             "freedoms": optional(Number()),
-            "residual_sum": _c,
-            "target_scatter": _c,
+            "residual_sum": Array(("f8",), ("c",), low=0),
+            "target_scatter": Array(("f8",), ("c",), low=0),
             "posterior": One(
                 "no_posterior", "cholesky_posterior", "spectral_posterior", "kernel_posterior"
             ),
