@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,12 +113,23 @@ def test_other_peoples_files_and_missing_ones(tmp_path):
 
 
 def test_any_safetensors_reader_reads_our_files(files, tmp_path):
-    from safetensors.numpy import load
+    from safetensors.numpy import load, save
 
-    raw, _, tensors = files["trees"]
-    theirs = load(raw)
-    assert theirs.keys() == tensors.keys()
-    assert all(np.array_equal(theirs[name], tensors[name]) for name in tensors)
+    for raw, metadata, tensors in files.values():
+        theirs = load(raw)
+        assert theirs.keys() == tensors.keys()
+        assert all(np.array_equal(theirs[name], tensors[name]) for name in tensors)
+        length = int.from_bytes(raw[:8], "little")
+        assert length % 8 == 0
+        assert len(save(theirs, metadata=metadata)) == len(raw)  # their order may be another
+
+
+def test_the_same_model_makes_the_same_bytes(files, tmp_path):
+    for seed in range(2):
+        model = R(rs.Fourier(), 4, alpha=0.1, solver="qr", random_state=seed // 2).fit(X, y)
+        object.__setattr__(model._model, "solution", replace(model.solution_, seconds=0.0))
+        rs.save(model, tmp_path / f"{seed}.rsp")
+    assert (tmp_path / "0.rsp").read_bytes() == (tmp_path / "1.rsp").read_bytes()
 
 
 # -- what is inside, with a digest that holds ------------------------------------------------------

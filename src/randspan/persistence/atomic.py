@@ -79,8 +79,9 @@ def _remove_orphans(target: Path) -> None:
 
 
 def _alive(process: int) -> bool:
-    if process == os.getpid():
-        return True  # another thread may be writing
+    # Another thread may be writing; and elsewhere a signal 0 is no question.
+    if process == os.getpid() or os.name != "posix":
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,13 +1,14 @@
-"""The container: the safetensors layout, written by its package and read by a strict reader.
+"""The container: the safetensors layout, read strictly.
 
     8 bytes      N, the length of the header, an unsigned little-endian number
     N bytes      the header: JSON, padded with spaces
     the rest     the bytes of all tensors, one after the other, without gaps
 
 The header has an entry ``{"dtype", "shape", "data_offsets"}`` for every tensor, and
-``__metadata__``, strings by name. The package of that name reads any such file as fast, but it
-takes the last of two equal keys and maps tensors as they are; here every byte of a file is
-accounted for before any is used.
+``__metadata__``, strings by name. The package of that name reads these files, too. It is no part of
+this library: its reader takes the last of two equal keys, and its writer puts strings in an order
+that differs from run to run, and leaves files behind that nobody can tell from others when it is
+killed. Here every byte is accounted for before any is used.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from .budget import Budget
 from .errors import ModelFileError, ensure
-from .strict import parse
+from .strict import dump, parse
 
 #: dtypes of tensors by their names in files
 DTYPES = {
@@ -202,7 +203,20 @@ def _tensor(file: BinaryIO, name: str, place: Place) -> NDArray:
 
 
 def write(path: str, metadata: dict[str, str], tensors: dict[str, NDArray]) -> None:
-    """A file of tensors in C order."""
-    from safetensors.numpy import save_file
-
-    save_file(tensors, path, metadata=metadata)
+    """A file of tensors in C order; the same model makes the same bytes."""
+    # The widest first, so that every tensor begins at a multiple of its width.
+    order = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
+    header: dict[str, Any] = {METADATA: metadata}
+    end = 0
+    for name in order:
+        array, begin = tensors[name], end
+        end += array.nbytes
+        entry = {"dtype": NAMES[array.dtype], "shape": array.shape, "data_offsets": (begin, end)}
+        header[name] = entry
+    text = dump(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        for name in order:
+            file.write(_bytes_of(tensors[name]))

@@ -95,6 +95,8 @@ def scalar_of(node: Node, where: str) -> Any:
     """The number, flag, text or None of a node."""
     if not isinstance(node, dict):
         ensure(not isinstance(node, list), f"{where} must be one value, got a list.")
+        huge = isinstance(node, float) and not isfinite(node)
+        ensure(not huge, f"{where} is a number beyond all floats.")
         return node
     if node.keys() == {"int"} and isinstance(node["int"], str):
         digits = node["int"].lstrip("-")

@@ -27,6 +27,8 @@ from .functions import functions
 STEPS = 16
 # Bytes that a key of 8 takes in a table: a copy with room for half as many, and slots.
 TABLE = 28
+# Bytes of a group beside its keys; groups of so few keys are filled at once, wherever these fall.
+GROUP, FEW = 1_000, 64
 
 
 class Keys(Array):
@@ -34,7 +36,8 @@ class Keys(Array):
 
     def read(self, node, of, where, scope):
         keys = super().read(node, of, where, scope)
-        of.budget.take(TABLE * len(keys), f"{where}: tables of {len(keys)} cells")
+        nbytes = TABLE * len(keys) + GROUP * scope["k"]
+        of.budget.take(nbytes, f"{where}: {scope['k']} tables of {len(keys)} cells")
         return keys
 
 
@@ -60,7 +63,8 @@ def _cells(values: dict[str, Any], scope: dict[str, int]) -> None:
     counts, keys = values["counts"], values["keys"]
     ensure(int(counts.sum()) == len(keys), "Groups of cells have other numbers of keys in all.")
     for own in np.split(keys, np.cumsum(counts)[:-1]):
-        ensure(steps(own) <= STEPS * len(own) + 1_000, "Keys of cells fall into too few slots.")
+        slow = len(own) > FEW and steps(own) > STEPS * len(own)
+        ensure(not slow, "Keys of cells fall into too few slots.")
 
 
 def _leaves(values: dict[str, Any], scope: dict[str, int]) -> None:
