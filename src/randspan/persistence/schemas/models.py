@@ -112,7 +112,7 @@ def _build(values: dict[str, Any], of: Any) -> Model:
     model = Model(**{name: value for name, value in values.items() if name != "solved"})
     solution = model.solution
     if isinstance(solution, LeastSquares) and isinstance(solution.posterior, KernelPosterior):
-        held = model.statistics
+        held: Any = model.statistics
         ensure(
             isinstance(held, (KernelRows, Cells)) and held.rows,
             "A posterior of training rows needs these rows.",
