@@ -21,7 +21,7 @@ from scipy import sparse, stats
 import randspan as rs
 from randspan import losses
 
-from .mutations import cosines
+from .seeds import cosines
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -14,8 +14,9 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import pairwise
 
+from .compounds import Listing, Mapping
 from .errors import ModelFileError, ensure
-from .kinds import Kind, Listing, Mapping, Number, Text, shown
+from .kinds import Kind, Number, Text, shown
 
 UFUNCS = (
     *("sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "arcsinh", "exp", "expm1", "log1p"),

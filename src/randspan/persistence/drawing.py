@@ -23,9 +23,10 @@ from ..frame import Frame
 from ..model import Model
 from ..portfolio import Portfolio
 from .arrays import order_of
+from .compounds import Record
 from .container import sha256
 from .errors import ModelFileError, ensure
-from .kinds import Node, Record, Scope, Text
+from .kinds import Node, Scope, Text
 from .registry import Entry, entry_of
 from .schemas.common import SEED
 

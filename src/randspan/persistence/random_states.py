@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array
+from .compounds import Record
 from .errors import ModelFileError
-from .kinds import Kind, Number, Record, Whole
+from .kinds import Kind, Number, Whole
 
 _WIDE = Record(state=Whole(0, 2**128 - 1), inc=Whole(0, 2**128 - 1))
 _HALF = {"has_uint32": Whole(0, 1), "uinteger": Whole(0, 2**32 - 1)}

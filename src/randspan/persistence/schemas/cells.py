@@ -17,8 +17,9 @@ from ...families.parts.out_of_bag import OutOfBagRows
 from ...families.parts.trained import TrainedOn
 from ...families.trees import Forest, LeafFunctions, TreeFunctions
 from ..arrays import Array
+from ..compounds import One, optional
 from ..errors import ensure
-from ..kinds import Kind, Number, One, Whole, optional
+from ..kinds import Kind, Number, Whole
 from ..registry import Entry, register
 from .common import SEED
 from .functions import functions

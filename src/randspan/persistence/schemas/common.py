@@ -5,19 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from ..arrays import NUMBERS, Array
-from ..kinds import (
-    Choice,
-    Either,
-    Flag,
-    Listing,
-    Mapping,
-    Null,
-    Number,
-    Text,
-    Tuple,
-    Whole,
-    optional,
-)
+from ..compounds import Either, Listing, Mapping, Tuple, optional
+from ..kinds import Choice, Flag, Null, Number, Text, Whole
 
 #: seeds of draws, 63 bits
 SEED = Whole(0, 2**63 - 1)

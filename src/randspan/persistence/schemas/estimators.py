@@ -13,23 +13,9 @@ from ...planning import SOLVERS
 from ...solvers.validation import KINDS
 from ...tuning.racing import EFFORTS
 from ..arrays import NUMBERS, Array, Words
+from ..compounds import Either, Listing, Mapping, One, Precision, Tuple, optional
 from ..errors import ensure
-from ..kinds import (
-    Choice,
-    Either,
-    Flag,
-    Kind,
-    Listing,
-    Mapping,
-    Null,
-    Number,
-    One,
-    Precision,
-    Text,
-    Tuple,
-    Whole,
-    optional,
-)
+from ..kinds import Choice, Flag, Kind, Null, Number, Text, Whole
 from ..random_states import Generator
 from ..refusals import refused
 from ..registry import Entry, register

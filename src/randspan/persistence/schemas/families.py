@@ -32,7 +32,8 @@ from ...families.parts.frequencies import SAMPLINGS
 from ...families.parts.spectra import LAWS
 from ...families.wavelets import ORDERS
 from ..callables import Distribution, Function
-from ..kinds import Choice, Either, Flag, Kind, Listing, Null, Number, One, Tuple, Whole, optional
+from ..compounds import Either, Listing, One, Tuple, optional
+from ..kinds import Choice, Flag, Kind, Null, Number, Whole
 from ..registry import Entry, register
 from .common import NUMBERS_GIVEN, OPTIONS, word_or
 

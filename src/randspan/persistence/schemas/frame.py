@@ -16,20 +16,9 @@ from ...tables.reading import CATEGORY, DATE, NUMBER
 from ...tables.relations import MOST_COLUMNS, Relations
 from ...tables.statistics import TargetStatistics
 from ..arrays import FLOATS, Array, Compressed
+from ..compounds import Either, Listing, One, Precision, optional
 from ..errors import ensure
-from ..kinds import (
-    Choice,
-    Either,
-    Flag,
-    Listing,
-    Null,
-    Number,
-    One,
-    Precision,
-    Text,
-    Whole,
-    optional,
-)
+from ..kinds import Choice, Flag, Null, Number, Text, Whole
 from ..registry import Entry, register
 from .common import NAME, SEED, SHARE
 from .families import FAMILIES, is_resolved

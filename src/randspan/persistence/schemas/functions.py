@@ -19,8 +19,9 @@ from ...families.stumps import StumpFunctions
 from ...families.union import UnionFunctions
 from ...families.units import UnitFunctions
 from ..arrays import FLOATS, Array
+from ..compounds import Either, Listing, One, optional
 from ..errors import ensure
-from ..kinds import Either, Kind, Listing, One, Whole, optional
+from ..kinds import Kind, Whole
 from ..registry import Check, Entry, register
 from .common import GAMMA, SEED
 from .families import FAMILIES, is_resolved

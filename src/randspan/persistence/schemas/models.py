@@ -13,8 +13,9 @@ from ...solvers import LeastSquares
 from ...solvers.kernel import KernelPosterior
 from ...statistics import Cells, Factor, KernelRows, Moments, OutOfBagMoments
 from ..arrays import Array
+from ..compounds import Listing, One, optional
 from ..errors import ensure
-from ..kinds import Flag, Listing, Number, One, Text, Whole, optional
+from ..kinds import Flag, Number, Text, Whole
 from ..registry import Entry, register
 from .common import ANY, NAME, REASON
 from .functions import FUNCTIONS

@@ -23,8 +23,9 @@ from ...families.stumps import NormalThresholds, QuantileThresholds, UniformThre
 from ...families.units import Scaling
 from ..arrays import FLOATS, Array
 from ..callables import Function
+from ..compounds import Either, Listing, Mapping, One, Record, optional
 from ..errors import ensure
-from ..kinds import Choice, Either, Listing, Mapping, Number, One, Record, Text, Whole, optional
+from ..kinds import Choice, Number, Text, Whole
 from ..registry import Entry, register
 from .common import GAMMA, PLAIN
 from .families import KERNELS, SIMPLE, WAVELETS, parts_of, resolved_of

@@ -16,8 +16,9 @@ from ...solvers.spectrum import SpectralPosterior
 from ...solvers.validation import KINDS, Validation
 from ...statistics import KINDS as STATISTICS
 from ..arrays import Array
+from ..compounds import Either, One, Precision, optional
 from ..errors import ensure
-from ..kinds import Choice, Either, Flag, Kind, Null, Number, One, Precision, Text, Whole, optional
+from ..kinds import Choice, Flag, Kind, Null, Number, Text, Whole
 from ..registry import Entry, register
 from .common import ANY, POSITIVE, REASON
 

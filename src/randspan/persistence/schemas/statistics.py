@@ -9,8 +9,9 @@ import numpy as np
 from ...statistics import Cells, Factor, KernelRows, Moments, OutOfBagMoments
 from ...statistics.kept import Kept
 from ..arrays import FLOATS, Array, Compressed
+from ..compounds import Either, Listing, One, optional
 from ..errors import ensure
-from ..kinds import Either, Listing, Number, One, Whole, optional
+from ..kinds import Number, Whole
 from ..registry import Entry, register
 
 _k = Array(("f8",), ("k",))
