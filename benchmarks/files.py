@@ -112,12 +112,13 @@ def _fourier_bytes(folder: Path) -> int:
 def _bins_ratio(folder: Path, quick: bool) -> tuple[str, float]:
     """Bytes of a file beside those of weights and keys."""
     X = np.random.default_rng(0).normal(size=(5_000, 10))
-    y, title = X[:, 0] > 0, "generated rows"
+    y, title, family, scales = X[:, 0] > 0, "generated rows", rs.Bins(gamma=1.0), None
     if not quick:
         with contextlib.suppress(data.Missing):
             split = data.forest()
             X, y, title = split.X_train, split.y_train, "Forest Cover"
-    model = rs.SpanClassifier(rs.Bins(), 50, alpha=0.01, scales=None, random_state=0).fit(X, y)
+            family, scales = rs.Bins(), "learn"
+    model = rs.SpanClassifier(family, 50, alpha=0.01, scales=scales, random_state=0).fit(X, y)
     rs.save(model, folder / "m.rsp", statistics=False)
     cells = model.functions_.n_columns
     return title, (folder / "m.rsp").stat().st_size / (8 * cells * (1 + len(model.weights_)))

@@ -196,6 +196,24 @@ def _in_tensors(document: Any, tensors: dict, rng: np.random.Generator) -> None:
         tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
 
 
+def _in_sizes(document: Any, tensors: dict, rng: np.random.Generator) -> None:
+    """One size becomes another wherever it stands, so that shapes still agree with each other."""
+    sizes = sorted({size for array in tensors.values() for size in array.shape})
+    if not sizes:
+        return
+    old = sizes[rng.integers(len(sizes))]
+    new = int(rng.choice([old + 1, max(old - 1, 0), 2 * old, 0, 1, 3 * old + 5]))
+    for name, array in tensors.items():
+        for axis, size in enumerate(array.shape):
+            if size == old and rng.random() < 0.95:
+                at = np.arange(new) % max(old, 1) if old else np.zeros(0, int)
+                array = np.take(array, at, axis=axis)
+        tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
+    for node, key in _places(document["objects"], []):
+        if type(node[key]) is int and node[key] == old and rng.random() < 0.95:
+            node[key] = new
+
+
 def packed(metadata: dict[str, str], document: Any, tensors: dict[str, np.ndarray]) -> bytes:
     """A file of a changed document and changed tensors, its digest as it should be."""
     from safetensors.numpy import save
@@ -222,7 +240,7 @@ def mutated(number: int, files: list[Seed]) -> tuple[str, bytes]:
             raw = raw[:cut] + other[cut:]
         return f"{seed.name}: {change.__name__[1:]}", raw
     document, tensors = json.loads(seed.metadata["document"]), dict(seed.tensors)
-    change = (_in_document, _in_tensors)[rng.integers(2)]
+    change = (_in_document, _in_tensors, _in_sizes)[rng.integers(3)]
     change(document, tensors, rng)
     if rng.random() < 0.05:
         document["objects"].reverse()
@@ -259,8 +277,21 @@ def ask(model: Any) -> None:
         if hasattr(model, "predict_proba"):
             model.predict_proba(X)
         elif hasattr(model, "predict_interval"):
-            model.predict(X, return_std=True)
+            with contextlib.suppress(ValueError):
+                model.predict(X, return_std=True)
+        if hasattr(model, "partial_fit"):  # compiled loops run over what is kept of rows, too
+            _go_on(model, X)
     repr(model)
+
+
+def _go_on(model: Any, X: Any) -> None:
+    """Add rows, and predict once more."""
+    if isinstance(model, rs.SpanClassifier):
+        y = model.classes_[np.arange(ROWS) % len(model.classes_)]
+    else:
+        y = np.linspace(0, 1, ROWS * model._n_targets).reshape(ROWS, -1)
+        y = y[:, 0] if model._flat else y
+    model.partial_fit(X, y).predict(X)
 
 
 def tried(number: int, files: list[Seed], path: Path, outcome: Outcome) -> None:

@@ -146,6 +146,8 @@ def test_functions_of_the_users_own_are_handed_in(tmp_path):
         rs.load(tmp_path / "m.rsp", functions={"twice": lambda d, rng: rng.normal(size=d)})
     with pytest.raises(ValueError, match="a dictionary of callables"):
         rs.load(tmp_path / "m.rsp", functions={"twice": 2})
+    with pytest.raises(ValueError, match="a dictionary of callables"):
+        rs.load(tmp_path / "m.rsp", functions=[twice])
 
 
 class Own(Family):

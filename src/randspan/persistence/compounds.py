@@ -46,17 +46,13 @@ def optional(kind: Kind) -> Either:
 
 @dataclass(frozen=True)
 class Listing(Kind):
-    """Values of one kind in a row; ``of`` is what they are in memory, list or tuple.
-
-    Shapes of each stand for themselves unless ``shared``: symbols are those of the object.
-    """
+    """Values of one kind in a row; ``of`` is what they are in memory, list or tuple."""
 
     each: Kind
     of: type = list
     low: int = 0
     high: int = 2**31
     symbol: str = ""
-    shared: bool = True
 
     @property
     def told(self):
@@ -81,10 +77,7 @@ class Listing(Kind):
         )
         if self.symbol:
             unify(scope, self.symbol, len(node), where)
-        found = []
-        for i, one in enumerate(node):
-            own = scope if self.shared else dict(scope)
-            found.append(self.each.read(one, of, f"{where}.{i}", own))
+        found = [self.each.read(one, of, f"{where}.{i}", scope) for i, one in enumerate(node)]
         return tuple(found) if self.of is tuple else found
 
 

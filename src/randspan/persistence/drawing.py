@@ -112,7 +112,7 @@ def finish(unfinished: list[tuple[Any, Entry, Node]], of: Any) -> None:
         promise = _PROMISE.read(node, of, f"{entry.name}.drawn", scope)
         ensure(_from_seed(functions), f"{entry.name} cannot come from a seed alone.")
         of.budget.take(
-            _bytes(functions), f"{entry.name}: drawing {functions.n_components} functions"
+            _bytes(functions, entry), f"{entry.name}: drawing {functions.n_components} functions"
         )
         try:
             with np.errstate(all="ignore"):
@@ -130,8 +130,8 @@ def finish(unfinished: list[tuple[Any, Entry, Node]], of: Any) -> None:
             object.__setattr__(functions, name, getattr(fresh, name))
 
 
-def _bytes(functions: Functions) -> int:
-    """About what a draw takes: uniforms, what is made of them, and the result."""
+def _bytes(functions: Functions, entry: Entry) -> int:
+    """About what a draw takes: uniforms, what is made of them, and all arrays of the result."""
     family, d, k = functions.family, functions.n_features, functions.n_components
     stored = family.stored_bytes(0, d, k)
     read = family.resolved
@@ -139,4 +139,4 @@ def _bytes(functions: Functions) -> int:
         stored = 8 * k * len(read.anchors)
     if hasattr(read, "hidden"):
         stored = 8 * k * sum((a + 1) * b for a, b in pairwise((d, *read.hidden, 1)))
-    return 4 * (stored + 64 * k)
+    return (len(entry.drawn) + 2) * (stored + 64 * k)

@@ -35,8 +35,9 @@ def read(
 ) -> Any:
     """See `randspan.load`."""
     limit = None if memory_limit is None else in_bytes(memory_limit)
-    if functions is not None and not all(
-        isinstance(name, str) and callable(function) for name, function in functions.items()
+    if functions is not None and not (
+        isinstance(functions, dict)
+        and all(isinstance(name, str) and callable(one) for name, one in functions.items())
     ):
         raise ValueError("functions must be a dictionary of callables by their names.")
     with open(path, "rb", buffering=0) as file:
