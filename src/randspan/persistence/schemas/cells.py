@@ -26,8 +26,9 @@ from .functions import functions
 
 # Steps that a key may take to its slot on average: random ones take about one.
 STEPS = 16
-# Bytes that a key of 8 takes in a table: a copy with room for half as many, and slots.
-TABLE = 28
+# Bytes that a key of 8 takes in a table (a copy with room for half as many, and slots), or while
+# its steps are counted; bytes that a node of a tree takes while it is checked.
+TABLE, NODE = 32, 72
 # Bytes of a group beside its keys; groups of so few keys are filled at once, wherever these fall.
 GROUP, FEW = 1_000, 64
 
@@ -42,6 +43,15 @@ class Keys(Array):
         return keys
 
 
+class Nodes(Array):
+    """What nodes of trees have, of which several more arrays are made to check them."""
+
+    def read(self, node, of, where, scope):
+        found = super().read(node, of, where, scope)
+        of.budget.take(NODE * len(found), f"{where}: checks of {len(found)} nodes")
+        return found
+
+
 def slots_of(count: int) -> int:
     """How many slots a table of so many cells has."""
     return 2 ** int(np.ceil(np.log2(2 * (count + 1) + 1)))
@@ -50,14 +60,13 @@ def slots_of(count: int) -> int:
 def steps(keys: NDArray[np.uint64]) -> int:
     """How many steps all keys together take from the slot they hash to to that they are put in.
 
-    In linear probing their sum does not depend on the order: a queue that keys join at their slot,
-    and of which one leaves at every slot. Two rounds, since the table is a circle.
+    In linear probing their sum does not depend on the order: sorted by their slots h, key i comes
+    to the place p_i = max(h_i, p_{i-1} + 1). (That the table is a circle adds little.)
     """
-    size = slots_of(len(keys))
-    arrivals = np.bincount((keys & np.uint64(size - 1)).astype(np.int64), minlength=size)
-    walk = np.cumsum(np.tile(arrivals - 1, 2))
-    waiting = walk - np.minimum(np.minimum.accumulate(walk), 0)
-    return int(waiting[size:].sum())
+    away = (keys & np.uint64(slots_of(len(keys)) - 1)).astype(np.int64)
+    away.sort()
+    away -= np.arange(len(keys))
+    return int((np.maximum.accumulate(away) - away).sum())
 
 
 def _cells(values: dict[str, Any], scope: dict[str, int]) -> None:
@@ -185,7 +194,7 @@ register(
         "forest",
         Forest,
         {
-            "feature": Array(("i4",), ("n",)),
+            "feature": Nodes(("i4",), ("n",)),
             "threshold": Array(("f8",), ("n",)),
             "other": Array(("i4",), ("n",), low=0),
             "value": Array(("f8",), ("leaves", "c")),

@@ -121,7 +121,7 @@ def _build(values: dict[str, Any], of: Any) -> Model:
         arrays, functions = held.kept.arrays, model.functions
         columns = 0 if isinstance(held, KernelRows) else functions.layout.n_stored
         inputs = 0 if "inputs" not in arrays else arrays["inputs"].shape[1]
-        of.budget.take(16 * held.rows * (columns + inputs + 8), "Inner products of training rows")
+        of.budget.take(32 * held.rows * (columns + inputs + 8), "Inner products of training rows")
         of.later.append((model, solution.posterior))
     if values["solved"] is not None:
         object.__setattr__(model, "_solved", values["solved"])
