@@ -71,6 +71,8 @@ def _plan(values: dict[str, Any], scope: dict[str, int]) -> None:
 
 def _least_squares(values: dict[str, Any], scope: dict[str, int]) -> None:
     posterior, m = values["posterior"], scope["m"]
+    late = isinstance(posterior, (KernelPosterior, NoPosterior))
+    ensure(late or values["freedoms"] is not None, "Degrees of freedom are missing.")
     for cls, name in ((CholeskyPosterior, "inverse"), (SpectralPosterior, "vectors")):
         if isinstance(posterior, cls):
             ensure(len(getattr(posterior, name)) == m, "A posterior is of other functions.")
