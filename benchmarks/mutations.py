@@ -310,7 +310,7 @@ def tried(number: int, files: list[Seed], path: Path, outcome: Outcome) -> None:
 
 
 def _attempt(path: Path) -> tuple[str, str, float]:
-    """How loading a file and using it ends, what is wrong with that, and the longer of the times."""
+    """How loading and using a file ends, what is wrong with that, and the longer of the times."""
     start = time.process_time()
     try:
         with warnings.catch_warnings():

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from benchmarks import roundtrip
 from benchmarks.seeds import table
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -148,6 +150,53 @@ def test_functions_of_the_users_own_are_handed_in(tmp_path):
         rs.load(tmp_path / "m.rsp", functions={"twice": 2})
     with pytest.raises(ValueError, match="a dictionary of callables"):
         rs.load(tmp_path / "m.rsp", functions=[twice])
+
+
+def triangle(r):
+    return np.maximum(1 - r, 0)
+
+
+def cauchy(A, B):
+    return 1 / (1 + ((A[:, None] - B) ** 2).sum(axis=2))
+
+
+def norms(X):
+    return (X**2).sum(axis=1)
+
+
+def firsts(X):
+    return X[:, 0]
+
+
+def halves(X):
+    return X / 2
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        rs.Bins(triangle),
+        rs.Bins(pitch=[1.0, 2.0, 0.5]),
+        rs.KernelExpansions(cauchy, anchors=5),
+        rs.KernelExpansions(rbf_kernel, anchors=X[:4]),
+        rs.KernelExpansions(rs.Units("relu"), coefficients="cholesky"),
+        rs.Dictionary([norms, firsts]),
+        rs.Dictionary(rs.Fourier().draw(X, 12, random_state=1)),
+        rs.Dictionary(halves),
+        rs.Stumps(interval=(-2.0, [1.0, 2.0, 3.0])),
+        rs.BrownianSheets(interval=(np.full(3, -4.0), 4), depth=1),
+        rs.ScrambledWavelets(smoothness=[0.8, 0.9, 1.0], grid="sparse", depth=2),
+        rs.Units(weights=twice, bias=twice),
+    ],
+    ids=repr,
+)
+def test_parameters_of_families(family, tmp_path):
+    given = {f.__name__: f for f in (triangle, cauchy, halves, norms, firsts, twice)}
+    model = R(family, 5, alpha=0.1, scales=None, random_state=0).fit(X, y)
+    for functions in (True, False):
+        back = through(model, tmp_path, given, functions=functions)
+        assert same_answers(model, back)
+        assert same_answers(clone(model).fit(X, y), clone(back).fit(X, y))
 
 
 class Own(Family):
