@@ -303,10 +303,15 @@ def tried(number: int, files: list[Seed], path: Path, outcome: Outcome) -> None:
         end, defect, seconds = _attempt(path)
     if seconds > SLOW:
         defect = defect or f"took {seconds:.1f} s"
+    kind = "digests made anew" if number % 2 else "bytes changed"
+    if kind == "bytes changed" and any(raw == seed.raw for seed in files):
+        kind = "bytes as they were"  # zeros that were zeroed, a file spliced from itself
+    if kind == "bytes changed" and end != "refused":
+        defect = defect or "loaded, though its bytes were changed"
     if defect:
         outcome.defects.append(f"{number} ({name}): {defect}")
     outcome.slowest = max(outcome.slowest, seconds)
-    outcome.ends[f"{'digests made anew' if number % 2 else 'bytes changed'}, {end}"] += 1
+    outcome.ends[f"{kind}, {end}"] += 1
 
 
 def _attempt(path: Path) -> tuple[str, str, float]:
