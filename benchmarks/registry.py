@@ -9,6 +9,7 @@ from . import (
     auto,
     bins,
     default,
+    files,
     forest,
     frames,
     fuzz,
@@ -44,6 +45,7 @@ class Benchmark(Protocol):
 MODULES = (
     *(speed, growth, startup, structured, peers, onnx),
     *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames, auto),
+    files,
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]

@@ -234,6 +234,16 @@ def check_onnx(result):
         assert min(*one["ms"]["one"].values(), *one["ms"]["many"].values()) > 0
 
 
+def check_files(result):
+    assert sum(result["mutations"]["ends"].values()) == 100
+    assert not result["mutations"]["defects"]
+    assert result["kills"]["readable"] == result["kills"]["times"]
+    assert result["matrix"]["models"] > 10
+    assert not result["matrix"]["differing"]
+    assert result["fourier_bytes"] <= 20_000
+    assert len(result["bars"]) == 7
+
+
 CHECKS = {
     "speed": check_speed,
     "growth": check_growth,
@@ -252,6 +262,7 @@ CHECKS = {
     "sheets": check_sheets,
     "default": check_default,
     "fuzz": check_fuzz,
+    "files": check_files,
 }
 
 

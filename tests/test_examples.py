@@ -66,3 +66,22 @@ def test_how_many(tmp_path, monkeypatch, capsys):
         slope = float(line.split("slope")[1].split()[0])
         assert -1 < slope < 0
     assert (tmp_path / "how_many.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("k", [40, 300])
+def test_a_fourier_model_is_read_with_numpy_alone(k, tmp_path):
+    import randspan as rs
+
+    source = (EXAMPLES / "read_fourier.py").read_text()
+    assert "import randspan" not in source
+    assert len(source.splitlines()) <= 60
+    rng = np.random.default_rng(0)
+    X = rng.normal(3.0, 2.0, size=(150, 4))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
+    model = rs.SpanRegressor(rs.Fourier("matern32"), k, dtype="float64", random_state=0).fit(X, Y)
+    rs.save(model, tmp_path / "model.rsp", statistics=False)
+    found = loaded("read_fourier").predict(tmp_path / "model.rsp", 3 * X)
+    np.testing.assert_allclose(found, model.predict(3 * X), rtol=1e-9, atol=1e-9)
+    rs.save(model.set_params(family="stumps").fit(X, Y), tmp_path / "model.rsp")
+    with pytest.raises(ValueError, match="these are stumps_functions"):
+        loaded("read_fourier").predict(tmp_path / "model.rsp", X)

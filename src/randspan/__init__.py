@@ -6,7 +6,7 @@
 Families of functions (`randspan.families`) are drawn by estimators (`SpanRegressor`,
 `SpanClassifier`, `SpanTransformer`), which follow scikit-learn's conventions. A `Frame` is what an
 estimator reads from data before it draws. `randspan.theory` has the bounds: how many functions are
-enough, and what is guaranteed of a fit.
+enough, and what is guaranteed of a fit. `save` and `load` keep models in files, without pickle.
 """
 
 from . import datasets, losses, theory
@@ -30,9 +30,8 @@ from .families import (
     estimate_kernel,
 )
 from .frame import Frame
-from .persistence import to_onnx
-
-__version__ = "0.1.0"
+from .persistence import ModelFileError, load, save, to_onnx
+from .version import __version__
 
 __all__ = [
     "Bins",
@@ -44,6 +43,7 @@ __all__ = [
     "Hypotheses",
     "KernelExpansions",
     "Mercer",
+    "ModelFileError",
     "Networks",
     "Projections",
     "ScrambledWavelets",
@@ -54,9 +54,12 @@ __all__ = [
     "Trees",
     "Union",
     "Units",
+    "__version__",
     "datasets",
     "estimate_kernel",
+    "load",
     "losses",
+    "save",
     "theory",
     "to_onnx",
 ]

@@ -442,6 +442,8 @@ def _same(a, b) -> bool:
     if isinstance(a, Family):
         params = (one.get_params(deep=False) for one in (a, b))
         return _same(*params) and _same(*(vars(one).get("_resolved") for one in (a, b)))
+    if hasattr(a, "dist") and hasattr(a, "ppf"):  # scipy's distributions hold what they compute
+        return a.dist.name == b.dist.name and _same((a.args, a.kwds), (b.args, b.kwds))
     if isinstance(a, MethodType):
         return a.__func__ is b.__func__ and _same(a.__self__, b.__self__)
     if isinstance(a, dict):

@@ -30,6 +30,7 @@ from .solvers import METHODS, IllConditioned, Plan, Solution, Task, Terms, passe
 from .solvers.in_passes import OperatorRows
 from .solvers.method import OPERATOR, PRODUCTS
 from .solvers.plan import Shape
+from .solvers.solution import SAVED_WITHOUT
 from .sources import Source, of_arrays
 from .statistics import KINDS, Cells, Statistics
 from .statistics.base import NO_ROWS
@@ -76,6 +77,8 @@ class Model:
     recent : Kept or None
         The rows themselves as long as they are few, for statistics that are sums: alpha is judged
         by leaving them out. None once they are many, or where no alpha is to be found.
+    lean : bool
+        Whether it comes from a file without statistics: it predicts, and no more.
     """
 
     frame: Frame
@@ -90,6 +93,7 @@ class Model:
     calibration: Calibration | None = None
     recent: Kept | None = None
     remark: str = ""
+    lean: bool = False
 
     def __getstate__(self) -> dict:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -200,6 +204,8 @@ class Model:
         return self.statistics
 
     def _keeps_no_statistics(self, method: str) -> ValueError:
+        if self.lean:
+            return ValueError(SAVED_WITHOUT.format(method))
         return ValueError(
             f"{method} needs statistics of fixed size, which the solver {self.plan.method!r} does "
             "not keep: use solver='eigen' or 'cholesky', or start with partial_fit."
@@ -264,6 +270,11 @@ class Model:
         """The shape of what is held."""
         d, c = self.functions.n_features, self.extent.shape[1]
         return Shape(held.rows, held.rows, d, c, self.functions.layout, held.n_cells)
+
+    def without_statistics(self) -> Model:
+        """The same weights, and nothing that rows are added to, removed from or left out by."""
+        found = self.found.for_predictions()
+        return replace(self, statistics=None, recent=None, solution=found, lean=True)
 
     def _reading(self, source: Source, engine: Engine) -> Model:
         """The statistics that the plan asks for, read unless they are there."""

@@ -242,6 +242,13 @@ class Portfolio:
         """Every model with its weights."""
         return replace(self, models=tuple(one.solved(engine) for one in self.models))
 
+    def without_statistics(self) -> Portfolio:
+        """The same predictions and intervals, and nothing that rows are left out by."""
+        models, spread = tuple(one.without_statistics() for one in self.models), self.spread
+        if spread is not None and spread.local is not None:
+            spread = replace(spread, local=spread.local.without_statistics())
+        return replace(self, models=models, spread=spread, left_out=None)
+
     # -- rows come and go ----------------------------------------------------------------------
 
     def added(self, source: Source, task: Task, extent: Array, engine: Engine) -> Portfolio:

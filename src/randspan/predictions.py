@@ -15,6 +15,7 @@ from .families.parts.randomness import raw_bits
 from .model import Array, Model
 from .portfolio import Portfolio, Spread
 from .solvers import METHODS, LeastSquares, Solution
+from .solvers.solution import SAVED_WITHOUT
 from .solvers.validation import Validation
 from .sources import Source
 
@@ -100,6 +101,8 @@ def left_out(model: Model | Portfolio, source: Source, engine: Engine) -> Array:
             return model.left_out(source)
         parts = [weight * left_out(one, source, engine) for weight, one in model.parts]
         return np.sum(parts, axis=0) + model.offset
+    if model.lean:
+        raise ValueError(SAVED_WITHOUT.format("leave_one_out"))
     functions = model.functions
     if model.frame.family.uses_target:
         if functions.out_of_bag is None or functions.cell_parts:

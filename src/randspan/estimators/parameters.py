@@ -47,6 +47,18 @@ class OfFamily(BaseEstimator):
             params.pop("family", None)
         return super().set_params(**params)
 
+    def save(self, path, *, statistics=True, functions=True) -> None:
+        """Write this estimator to a file without pickle: ``randspan.save(self, path)``.
+
+        Parameters
+        ----------
+        path, statistics, functions
+            As for `randspan.save`; `randspan.load` reads it.
+        """
+        from ..persistence import save  # here, because it stands above estimators
+
+        save(self, path, statistics=statistics, functions=functions)
+
     def __getstate__(self):
         state = super().__getstate__()
         default = [name for name, value in DEFAULTS.items() if state.get(name) is value]

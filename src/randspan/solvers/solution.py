@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,12 @@ NEVER_SEEN = (
     "Rows were forgotten that cannot have been in the model: without them a variance is negative. "
     "To add these rows again (partial_fit, with the same targets and weights) repairs it; forget "
     "only rows, targets and weights that it was fitted on."
+)
+
+#: what a model from a file without statistics cannot do; ``format`` takes the method
+SAVED_WITHOUT = (
+    "{} needs what this model was saved without (statistics=False): load a file that was saved "
+    "with statistics=True, or fit anew."
 )
 
 
@@ -36,6 +43,21 @@ class Posterior(ABC):
     @abstractmethod
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
         """z'(Z̃'Z̃ + μI)⁻¹z for rows z; ``squares`` are ‖z‖² where Z does not tell them."""
+
+
+@dataclass(frozen=True)
+class NoPosterior(Posterior):
+    """What stands in its place in a file without statistics, and says so."""
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        self._refuse()
+
+    def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise ValueError(SAVED_WITHOUT.format("A standard deviation or an error estimate"))
 
 
 @dataclass(frozen=True)
@@ -108,6 +130,10 @@ class Solution:
         """Mean squared error of out-of-bag predictions, where it is known."""
         return None
 
+    def for_predictions(self) -> Self:
+        """The same weights without what tells of rows."""
+        return replace(self, heldout=None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LeastSquares(Solution):
@@ -117,7 +143,7 @@ class LeastSquares(Solution):
     ----------
     mean : ndarray or None
         The mean z̄ that was taken off the features (zero without intercept); None where weights are
-        those of training rows.
+        those of training rows, and where there is no posterior.
     weight, counted : float
         Σω, and what degrees of freedom are compared with (see `gcv`).
     freedoms : float or None
@@ -143,6 +169,9 @@ class LeastSquares(Solution):
     @property
     def least_squares(self) -> LeastSquares:
         return self
+
+    def for_predictions(self) -> Self:
+        return replace(super().for_predictions(), mean=None, posterior=NoPosterior())
 
     def leverages(self, Z: Array, squares: Array | None = None) -> Array:
         """z̃'(Z̃'Z̃ + μI)⁻¹z̃; ``squares`` are k(x, x) where Z has kernels for columns."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...checks import check_dtype
 from ...frame import Frame
 from ...tables.encoders import Number
+from ...version import __version__
+from .. import atomic
 from .graph import Graph, NoExport
 
 
@@ -77,10 +78,14 @@ def to_onnx(model, path: str | PathLike | None = None, *, dtype="float32") -> An
     graph = Graph()
     inputs = Inputs(graph, graph.input("X", number, frame.n_features), frame.means)
     head(graph, model, inputs, number)
-    made = graph.model(type(model).__name__, version("randspan"), repr(frame.family))
+    made = graph.model(type(model).__name__, __version__, repr(frame.family))
     if path is not None:
-        Path(path).write_bytes(made.SerializeToString())
+        atomic.write(path, lambda part: _filled(part, made.SerializeToString()))
     return made
+
+
+def _filled(part: str, content: bytes) -> None:
+    Path(part).write_bytes(content)
 
 
 def _require_onnx() -> None:
