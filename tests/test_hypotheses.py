@@ -651,3 +651,18 @@ def test_parameters_that_make_no_sense_are_refused(family, message):
     X, y = data(50)
     with pytest.raises(ValueError, match=message):
         rs.SpanRegressor(family, 5).fit(X, y)
+
+
+def test_rows_at_thresholds_do_not_depend_on_the_block_they_come_in():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)) * [1.0, 7.0, 0.3] + [0.0, 5.0, -2.0]
+    model = rs.SpanRegressor(rs.Trees(output="leaves"), 20, random_state=0).fit(X, X[:, 0])
+    frame, forest = model.frame_, model.functions_.forest
+    inner = np.flatnonzero(forest.feature >= 0)[:600]
+    columns = forest.feature[inner]
+    rows = np.tile(X[:1], (len(inner), 1))
+    at = forest.threshold[inner] / frame.scale[columns] + frame.centre[columns]
+    rows[np.arange(len(inner)), columns] = at
+    together = model.predict(rows)
+    few = np.concatenate([model.predict(rows[s : s + 100]) for s in range(0, len(rows), 100)])
+    np.testing.assert_allclose(together, few, rtol=0, atol=1e-4)

@@ -360,7 +360,7 @@ class Forest:
         out = np.empty((len(self.roots[trees]), len(rows)), dtype=np.int32)
         for part in _parts(rows):
             loops.leaves(
-                rows[part].dense,
+                rows[part].cast(np.dtype(np.float64)).dense,  # as few rows are, whatever the plan
                 self.feature,
                 self.threshold,
                 self.other,
