@@ -388,6 +388,7 @@ def figures(result: dict[str, Any], folder: Path) -> list[Path]:
     )
     axis.set(xscale="log", xlim=(0.95, 8), xlabel="squared error of rows left out, beside the best")
     axis.set_xticks([1, 1.5, 2, 3, 5, 8], ["1", "1.5", "2", "3", "5", "8"])
+    axis.minorticks_off()
     axis.grid(axis="x", alpha=0.3)
     drawn.legend(known.values(), known.keys(), loc="outside lower center", ncols=3, fontsize=8)
     file = folder / "which_family.png"

@@ -180,7 +180,7 @@ def test_class_labels_of_every_type(labels, tmp_path):
             )
         ),
     ],
-    ids=repr,
+    ids=str,  # repr has addresses
 )
 def test_random_states_stand_where_they_stood(state, tmp_path):
     if hasattr(state, "normal"):
