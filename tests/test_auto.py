@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 import randspan as rs
-from randspan.tuning import combining
+from randspan.sources import of_arrays
+from randspan.tuning import combining, ranking
 
 R, C = rs.SpanRegressor, rs.SpanClassifier
 
@@ -43,6 +44,31 @@ def test_an_oblique_direction_is_found():
     assert turned.frame_.rotation is not None
     scaled = R(rs.Fourier("matern52"), np.inf, scales="learn", random_state=0).fit(X, y)
     assert mse(turned, new, truth) < 0.5 * mse(scaled, new, truth)
+
+
+def test_scales_do_not_know_the_rows_that_kernels_are_compared_on(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1300, 3))
+    X[1200:] = X[:100]  # copies are on the same side
+    y = np.sin(2 * (X[:, 0] - X[:, 1]))
+    learned = []
+
+    def descend(table, *rest):
+        learned.append(table.rows)
+        return before(table, *rest)
+
+    before = ranking.descend
+    monkeypatch.setattr(ranking, "descend", descend)
+    model = R("auto", effort="fast", standardize=False, random_state=0).fit(X, y)
+    known = ranking.apart(of_arrays(X, y[:, None], None), 400)
+    assert 400 <= known.sum() < 500
+    seen = {row.tobytes() for row in learned[0]}
+    assert len(seen) == 800
+    assert not any(row.tobytes() in seen for row in X[known].astype(np.float32))
+    # The estimate of a model whose inputs were turned is the error of these rows.
+    assert model.frame_.rotation is not None
+    away = (y - model.leave_one_out(X, y))[known]
+    assert model.validation_.error == pytest.approx(np.mean(away**2), rel=1e-6)
 
 
 # -- weights -------------------------------------------------------------------------------------

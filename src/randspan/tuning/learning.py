@@ -65,7 +65,7 @@ FARTHEST = 5
 
 
 @dataclass(frozen=True)
-class Pains:
+class Descent:
     """What scales are worth that begin with those of another kernel: steps, and rows of each."""
 
     steps: int = STEPS // 3
@@ -185,7 +185,7 @@ def exactly(
     table: Table,
     sample: Table,
     engine: Engine,
-    pains: Pains = Pains(),
+    descent: Descent = Descent(),
 ) -> list[tuple[float, float, Frame]]:
     """Every law at its best width for the exact kernel machine: no functions need to be drawn.
 
@@ -203,7 +203,7 @@ def exactly(
             candidates.append((law, start(kernel, table.rows)))
             continue
         if kernel.metric not in adapted:
-            adapted[kernel.metric] = _as_learned_for(law, laws[0], found, table, engine, pains)
+            adapted[kernel.metric] = _as_learned_for(law, laws[0], found, table, engine, descent)
         candidates += [(law, scales) for scales in adapted[kernel.metric]]
 
     def best(candidate: tuple[Law, Scales]) -> tuple[float, float, Frame]:
@@ -225,7 +225,7 @@ def _as_learned_for(
     found: list[Scales],
     table: Table,
     engine: Engine,
-    pains: Pains = Pains(),
+    descent: Descent = Descent(),
 ) -> list[Scales]:
     """Scales that were learned for the first law, adapted to another."""
     kernels = [kernel_of(one.plain.family) for one in (first, law)]
@@ -236,8 +236,8 @@ def _as_learned_for(
     rng = generator(law.plain.seed, "scales", 3)
     with engine.pool() as pool:
         given = (table.rows, table.targets, table.weights, rng, pool, lambda steps: None)
-        learner = Learner(kernels[1], *given, law.plain.groups, pains.batch)
-        return [learner.descend(one, pains.steps, RATE / 2) for one in begun]
+        learner = Learner(kernels[1], *given, law.plain.groups, descent.batch)
+        return [learner.descend(one, descent.steps, RATE / 2) for one in begun]
 
 
 def _different(source: Source) -> tuple[Source, float]:

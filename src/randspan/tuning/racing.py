@@ -28,9 +28,10 @@ from ..model import Model
 from ..planning import kernel_fits
 from ..portfolio import Candidate, Candidates, LeftOut, Portfolio
 from ..solvers import Task
+from ..solvers.validation import Validation
 from ..sources import Source
 from . import combining, frames, learning, ranking, spread
-from .learning import Pains
+from .learning import Descent
 from .ranking import Budget
 
 Array = NDArray[np.float64]
@@ -67,9 +68,13 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(1, 5_000, 1024, 50, 20, False, Budget(400, Pains(20, 400), Pains(10, 400))),
-    "balanced": Effort(2, 7_900, 2048, 100, 50, True, Budget(800, Pains(32, 800), Pains(16, 800))),
-    "best": Effort(2, 12_000, 4096, 300, 100, True, Budget(800, Pains(50, 1200), Pains(25, 1200))),
+    "fast": Effort(1, 5_000, 1024, 50, 20, False, Budget(400, Descent(20, 400), Descent(10, 400))),
+    "balanced": Effort(
+        2, 7_900, 2048, 100, 50, True, Budget(800, Descent(32, 800), Descent(16, 800))
+    ),
+    "best": Effort(
+        2, 12_000, 4096, 300, 100, True, Budget(800, Descent(50, 1200), Descent(25, 1200))
+    ),
 }
 # More rows than this have bins, whose cells are as fine as rows are dense.
 MANY_ROWS = 100_000
@@ -282,7 +287,7 @@ class _Race:
         source = replace(self.source, encoded=rest.__getitem__)
         grown = next((one.model.functions for one in self.runners if one.name == "trees"), None)
         columns = cast(TreeFunctions, grown).max_features if grown is not None else "auto"
-        frame = self._frame(Trees(max_features=columns), round(STAGE * self._n_trees))
+        frame = self._frame(Trees(max_features=columns), max(1, round(STAGE * self._n_trees)))
         name = f"trees after {best.name}"
         self._enter(name, lambda: self._fitted(frame, source), source, best.left_out)
 
@@ -353,6 +358,20 @@ class _Race:
             return found
         return replace(before, weights=np.append(before.weights, 0.0))
 
+    def _validation(
+        self, found: combining.Combination, source: Source, models: list[Model]
+    ) -> Validation:
+        """The error of the combination; where inputs were turned, of rows that had no part in it.
+
+        A matrix has many numbers, and left-out errors of rows that it was learned from are small.
+        """
+        if all(one.frame.rotation is None for one in models):
+            return found.validation
+        away = ((source.targets() - found.left_out) ** 2).mean(axis=1)
+        rows = ranking.apart(source, self.effort.budget.rows)
+        error, doubt = combining.mean_of(away[rows], source.each[rows])
+        return replace(found.validation, error=error, standard_error=doubt)
+
     def portfolio(self) -> Portfolio:
         if not self.runners:
             raise ValueError(
@@ -384,7 +403,7 @@ class _Race:
             found.weights[kept],
             found.intercept,
             Candidates((*entries, *self.dropped)),
-            found.validation,
+            self._validation(found, source, [self.runners[j].model for j in kept]),
             self.importances,
             staged[0] if staged else "",
             LeftOut.of(source, found.left_out),

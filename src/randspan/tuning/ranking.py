@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engines import Engine
 from ..engines.progress import Progress
@@ -19,7 +20,8 @@ from ..families.parts.randomness import generator
 from ..frame import Frame
 from ..solvers import Task
 from ..sources import Source
-from .learning import Law, Pains, Table, descend, exactly, frame_of, most_entries, to_learn_from
+from ..statistics.copies import inputs_of, with_targets
+from .learning import Descent, Law, Table, descend, exactly, frame_of, most_entries, to_learn_from
 from .scales import STEPS, Learner, Scales, kernel_of
 
 # For how many kernels inputs are turned. The matrix has at most as many numbers as there are rows:
@@ -37,15 +39,15 @@ class Budget:
     ----------
     rows : int
         Of the sample that kernels are compared on.
-    turns : Pains
+    turns : Descent
         Steps that inputs are turned in.
-    adapts : Pains
+    adapts : Descent
         Steps in which scales of one distance are adapted to another.
     """
 
     rows: int
-    turns: Pains
-    adapts: Pains
+    turns: Descent
+    adapts: Descent
 
 
 def ranked(
@@ -64,8 +66,8 @@ def ranked(
     table = Table.of(plain, known, np.empty(0, np.intp), most_entries(task, engine), engine)
     sample, n = table.first(budget.rows), len(table.rows)
     framed = partial(frame_of, table)
-    apart = n >= TIMES * budget.rows
-    if apart:
+    enough = n >= TIMES * budget.rows
+    if enough:
         table = table.some(np.arange(budget.rows, n))
     progress = engine.progress(STEPS + budget.turns.steps, "scales")
     found, _ = descend(table, plain, False, False, False, engine, progress)
@@ -86,7 +88,7 @@ def ranked(
                 best[number] = entry
 
     turning = [number for number in leading() if laws[number].plain.family.rotation_invariant]
-    if turning and apart and 1 < plain.n_features**2 <= len(table.rows):
+    if turning and enough and 1 < plain.n_features**2 <= len(table.rows):
         first = laws[turning[0]].plain
         turned = _turned(table, first, found[0], budget.turns, engine, progress)
         improve(turning[:TURNED], [turned])
@@ -98,11 +100,18 @@ def ranked(
     return [best[number] for number in leading()]
 
 
+def apart(source: Source, rows: int) -> NDArray[np.bool_]:
+    """Rows of the sample of so many, and those that are equal to them: no scales know them."""
+    keys = with_targets(inputs_of(source), source.targets())
+    known = np.unique(keys)
+    return keys <= known[min(rows, len(known)) - 1]
+
+
 def _turned(
-    table: Table, plain: Frame, known: Scales, pains: Pains, engine: Engine, progress: Progress
+    table: Table, plain: Frame, known: Scales, descent: Descent, engine: Engine, progress: Progress
 ) -> Scales:
     """A full matrix, from the scales of the columns."""
     given = (table.rows, table.targets, table.weights, generator(plain.seed, "scales", 4))
     with engine.pool() as pool:
-        at = (pool, progress, plain.groups, pains.batch)
-        return Learner(kernel_of(plain.family), *given, *at).turn(known, pains.steps)
+        at = (pool, progress, plain.groups, descent.batch)
+        return Learner(kernel_of(plain.family), *given, *at).turn(known, descent.steps)
