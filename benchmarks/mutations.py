@@ -329,9 +329,11 @@ def _attempt(path: Path) -> tuple[str, str, float]:
     seconds, start = time.process_time() - start, time.process_time()
     end, defect = "loaded", ""
     try:
-        # Numbers may overflow that are finite: predictions say so, and that is all.
+        # Numbers may overflow that are finite: predictions say so, and that is all. (np.errstate is
+        # that of one thread, and models have several.)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "(overflow|invalid|divide)", RuntimeWarning)
             warnings.filterwarnings("ignore", category=UserWarning)
             warnings.filterwarnings("ignore", category=ConvergenceWarning)
             ask(model)
