@@ -41,6 +41,33 @@ def test_leave_one_out_equals_refitting(weighted, intercept, k):
     np.testing.assert_allclose(values, refitted(model, X, y, w), atol=1e-8, rtol=0)
 
 
+@pytest.mark.parametrize("solver", ["eigen", "cholesky"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("coefficients", ["cholesky", "nystrom", "normal"])
+def test_functions_that_are_sums_of_kernels_are_left_out_by_their_kernels(
+    solver, intercept, coefficients
+):
+    """Scores and leverages from kernel values at 70 anchors, in place of 70 sums of them."""
+    X, y, w = data(90, q=2)
+    model = rs.SpanRegressor(
+        rs.KernelExpansions("laplacian", coefficients=coefficients, anchors=70),
+        70,
+        alpha=0.01,
+        solver=solver,
+        fit_intercept=intercept,
+        clip=None,
+        dtype="float64",
+        random_state=0,
+    ).fit(X, y, w)
+    values = model.leave_one_out(X, y, w)
+    np.testing.assert_allclose(values, refitted(model, X, y, w), atol=1e-8, rtol=0)
+    by_functions = model.functions_(X) @ model.weights_.T + model.intercept_
+    np.testing.assert_allclose(model.predict(X), by_functions, atol=1e-9)
+    few = model.predict(X[:20], return_std=True)
+    many = model.predict(X, return_std=True)  # more rows than functions
+    np.testing.assert_allclose(few[1], many[1][:20], rtol=1e-9)
+
+
 def test_leave_one_out_after_streaming_with_many_outputs_and_sparse_rows():
     X, y, w = data(100, q=2)
     X = sparse.csr_array(X * (X > 0))

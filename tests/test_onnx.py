@@ -116,7 +116,8 @@ def test_every_kind_of_functions_of_the_library_is_exported_or_refused():
         if kind.__module__.startswith("randspan") and not inspect.isabstract(kind)
     }
     missing = {kind.__name__ for kind in ours - set(EXPORTERS)}
-    assert missing == {"DictionaryFunctions", "HypothesisFunctions", "MultiresolutionFunctions"}
+    refused = {"DictionaryFunctions", "HypothesisFunctions", "MultiresolutionFunctions"}
+    assert missing == refused | {"KernelValues"}  # these are parts of expansions
     assert set(EXPORTERS) <= ours
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,9 +21,11 @@ Array = NDArray[np.float64]
 
 # Beyond so many rows, or products for one ridge, some rows judge for all: those of the largest
 # leverage, which few functions tell, and one of every stratum of the others, ordered by leverage.
-MANY_ROWS, MANY_PRODUCTS = 10_000, 2e10
+MANY_ROWS, MANY_PRODUCTS = 10_000, 5e9
 LEADING, STRATA = 500, 1_500
 FEW_FUNCTIONS = 128
+# Features that are kept from one ridge to the next, 64 MB of float64, and rows of a block of them.
+FEW_VALUES, ROWS_AT_ONCE = 2**23, 512
 # Columns of products that an eigendecomposition serves at once, whatever the ridges.
 AT_ONCE = 1024
 
@@ -37,10 +40,22 @@ def judges(features: Features, intercept: bool, engine: Engine) -> Judges:
     if len(rows) > LEADING + STRATA and (len(rows) > MANY_ROWS or dear):
         rows, shares = _some(features, gone, intercept, engine)
     some = source if len(rows) == source.n_rows else source.some(rows)
-    part = replace(features, source=some)
-    return Judges.of(
-        some.targets(), gone[rows], shares, source.each[rows], lambda f: engine.map(part, f)
-    )
+    known = (some.targets(), gone[rows], shares, source.each[rows])
+    return Judges.of(*known, _mapping(replace(features, source=some), engine))
+
+
+def _mapping(features: Features, engine: Engine) -> Callable[[Callable], Array]:
+    """A map over blocks of rows, whose features are kept where they are few."""
+    if len(features) * features.n_columns > FEW_VALUES:
+        return lambda function: engine.map(features, function)
+    Z = engine.map(features, lambda Z, rows: Z)
+    parts = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(Z), ROWS_AT_ONCE)]
+
+    def run(function: Callable[[NDArray, slice], Array]) -> Array:
+        with engine.pool() as pool:
+            return np.concatenate(pool(lambda rows: function(Z[rows], rows), parts))
+
+    return run
 
 
 def _some(

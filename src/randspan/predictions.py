@@ -32,7 +32,11 @@ def scores(
 
 
 def _of_one(model: Model, source: Source, engine: Engine, out_of_bag: bool) -> Array:
-    found = engine.map(model.features(source, out_of_bag), lambda Z, rows: _scores(model, Z))
+    features, coef = model.features(source, out_of_bag), model.found.coef
+    if model.functions.plain is not None:
+        plain, mixed = model.functions.plain
+        features, coef = replace(features, functions=plain), mixed.T @ coef
+    found = engine.map(features, lambda Z, rows: _scores(model, Z, coef))
     if not np.isfinite(found).all():
         raise ValueError(
             f"Predictions of {int((~np.isfinite(found)).any(axis=1).sum())} rows are not finite: "
@@ -48,18 +52,24 @@ def with_leverages(
 
     The second term is for the intercept.
     """
-    features = model.features(source)
+    features, coef, leverages = model.features(source), model.found.coef, solution.leverages
+    if model.functions.plain is not None and source.n_rows > len(coef):
+        plain, mixed = model.functions.plain
+        through = solution.posterior.through(mixed, solution.mean)
+        if through is not None:
+            features, coef = replace(features, functions=plain), mixed.T @ coef
+            leverages = through.quadratic
 
     def of(Z: NDArray, rows: slice) -> Array:
         squares = model.functions.squares(features.rows(rows))
-        return np.column_stack([_scores(model, Z), solution.leverages(Z, squares)])
+        return np.column_stack([_scores(model, Z, coef), leverages(Z, squares)])
 
     found = engine.map(features, of)
     return found[:, :-1], found[:, -1] + (1 / solution.weight if model.task.intercept else 0)
 
 
-def _scores(model: Model, Z: NDArray) -> Array:
-    return Z.astype(np.float64, copy=False) @ model.found.coef + model.found.intercept
+def _scores(model: Model, Z: NDArray, coef: Array) -> Array:
+    return Z.astype(np.float64, copy=False) @ coef + model.found.intercept
 
 
 def least_squares(model: Model, solution: Solution, wanted: str) -> LeastSquares:

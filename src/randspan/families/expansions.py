@@ -168,6 +168,19 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
+class KernelValues(Functions):
+    """k(z_i, x), one for every anchor z_i."""
+
+    kernel_of_anchors: Kernel
+    anchors: NDArray[np.float64]
+
+    def evaluate(self, rows: Rows) -> NDArray:
+        # K_ZZ^{-1/2} may be large, and would make much of the rounding errors of float32 values.
+        rows = rows.cast(np.dtype(np.float64)) if self.family._nystrom else rows
+        return self.kernel_of_anchors.values(rows, self.anchors)
+
+
+@dataclass(frozen=True, eq=False)
 class ExpansionFunctions(Functions):
     """Σ_i β_i k(x_i, x), one row of ``coefficients`` for every function."""
 
@@ -175,17 +188,21 @@ class ExpansionFunctions(Functions):
     anchors: NDArray[np.float64]
     coefficients: NDArray[np.float64]
 
+    @property
+    def plain(self):
+        kernel, anchors = self.kernel_of_anchors, self.anchors
+        values = KernelValues(self.family, self.n_features, len(anchors), kernel, anchors)
+        return values, self.coefficients
+
     def evaluate(self, rows: Rows) -> NDArray:
         out = np.empty((len(rows), self.n_components), dtype=rows.dtype)
-        # K_ZZ^{-1/2} may be large, and would make much of the rounding errors of float32 values.
-        dtype = np.dtype(np.float64) if self.family._nystrom else rows.dtype
-        rows = rows.cast(dtype)
-        coefficients = self.coefficients.T.astype(dtype)
+        kernels, coefficients = self.plain
+        coefficients = coefficients.T.astype(np.float64 if self.family._nystrom else rows.dtype)
         dense = sparse.issparse(rows.values) and self.kernel_of_anchors.name not in PRODUCTS
         step = max(64, AT_ONCE // max(len(self.anchors), self.n_features if dense else 1))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            values = self.kernel_of_anchors.values(rows[part], self.anchors)
+            values = kernels.evaluate(rows[part])
             if self.family.coefficients != "cholesky":
                 out[part] = values @ coefficients
                 continue

@@ -135,6 +135,11 @@ class Functions(ABC):
         """‖f‖ of f = Σ w_i φ_i in the RKHS of the kernel (1/k) Σ φ_i(x) φ_i(y): √k‖w‖."""
         return float(np.sqrt(self.n_components) * np.linalg.norm(weights))
 
+    @property
+    def plain(self) -> tuple[Functions, NDArray[np.float64]] | None:
+        """Functions ψ and a matrix C with φ = Cψ, where sums of ψ are cheaper than those of φ."""
+        return None
+
     def squares(self, rows: Rows) -> NDArray[np.float64] | None:
         """k(x, x) of rows where columns are kernels k(x, x_i); None where columns are features."""
         return None

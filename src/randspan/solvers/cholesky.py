@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,15 @@ from .alpha import chosen
 from .left_out import Judges, walk
 from .method import Method
 from .plan import Cost, Machine, Shape, block_bytes
-from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, relative
+from .solution import (
+    NEVER_SEEN,
+    Array,
+    IllConditioned,
+    LeastSquares,
+    Posterior,
+    Triangle,
+    relative,
+)
 from .spectrum import advice, check_remains, from_moments
 from .task import Task, Terms
 from .validation import Validation
@@ -30,8 +39,6 @@ FIRST_FUNCTIONS = 512
 STEPS_PER_DECADE = 2
 # Factorisations that a search takes, more or less.
 USUAL_STEPS = 5
-# Columns of a triangle that are multiplied at once.
-PANEL = 256
 
 
 class Cholesky(Method[Moments]):
@@ -184,15 +191,21 @@ class _Factored:
         coef = linalg.cho_solve((lower, True), moments.cross, check_finite=False)
         return cls(moments, alpha, mu, lower, coef)
 
+    @cached_property
+    def inverse(self) -> Array:
+        """L⁻¹."""
+        return linalg.lapack.dtrtri(self.lower, lower=1)[0] if len(self.lower) else self.lower
+
     def left_out(self, judges: Judges, intercept: bool) -> Array:
         """Squared errors of rows that are left out, the mean of targets."""
         held, each = self.moments, 1 / self.moments.weight if intercept else 0.0
         Y = judges.targets - held.target_mean
 
+        posterior = Triangle(self.inverse)
+
         def squares(Z: NDArray, rows: slice) -> Array:
             away = Z - held.mean
-            half = linalg.solve_triangular(self.lower, away.T, lower=True, check_finite=False)
-            leverages = np.einsum("ij,ij->j", half, half) + each
+            leverages = posterior.quadratic(away) + each
             missed = ((Y[rows] - away @ self.coef) ** 2).mean(axis=1)
             return judges.squares(missed[:, None], leverages[:, None], rows)[:, 0]
 
@@ -204,7 +217,7 @@ class _Factored:
         """The solution; ``start`` is when work on it began."""
         held, mu, coef, k = self.moments, self.mu, self.coef, len(self.lower)
         # tr(A⁻¹) = ‖L⁻¹‖²: the degrees of freedom without an eigendecomposition.
-        inverse = linalg.lapack.dtrtri(self.lower, lower=1)[0] if k else self.lower
+        inverse = self.inverse
         degrees = k - mu * float(np.einsum("ij,ij->", inverse, inverse)) if mu else float(k)
         products = held.scatter @ coef
         explained = 2 * (coef * held.cross).sum(axis=0) - (coef * products).sum(axis=0)
@@ -236,12 +249,10 @@ class CholeskyPosterior(Posterior):
     inverse: Array
 
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
-        found = np.zeros(len(Z))
-        for first in range(0, len(self.inverse), PANEL):  # the rest of a panel is zero
-            panel = slice(first, first + PANEL)
-            half = Z[:, : panel.stop] @ self.inverse[panel, : panel.stop].T
-            found += np.einsum("ij,ij->i", half, half)
-        return found
+        return Triangle(self.inverse).quadratic(Z)
+
+    def through(self, C: Array, mean: Array | None) -> Posterior | None:
+        return None if np.triu(C, 1).any() else Triangle(self.inverse).after(C, mean)
 
 
 def smallest_trusted(moments: Moments) -> float:

@@ -14,6 +14,9 @@ from .validation import UNKNOWN, Validation, of_squares
 
 Array = NDArray[np.float64]
 
+# Columns of a triangle that are multiplied at once.
+PANEL = 256
+
 
 NEVER_SEEN = (
     "Rows were forgotten that cannot have been in the model: without them a variance is negative. "
@@ -44,6 +47,10 @@ class Posterior(ABC):
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
         """z'(Z̃'Z̃ + μI)⁻¹z for rows z; ``squares`` are ‖z‖² where Z does not tell them."""
 
+    def through(self, C: Array, mean: Array | None) -> Posterior | None:
+        """The same for rows ψ with z = Cψ - mean, where that saves the product."""
+        return None
+
 
 @dataclass(frozen=True)
 class NoPosterior(Posterior):
@@ -58,6 +65,28 @@ class NoPosterior(Posterior):
 
     def _refuse(self) -> NoReturn:
         raise ValueError(SAVED_WITHOUT.format("A standard deviation or an error estimate"))
+
+
+@dataclass(frozen=True)
+class Triangle(Posterior):
+    """‖Tz - shift‖², T lower triangular."""
+
+    matrix: Array
+    shift: Array | float = 0.0
+
+    def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
+        found = np.zeros(len(Z))
+        shift = np.broadcast_to(self.shift, len(self.matrix))
+        for first in range(0, len(self.matrix), PANEL):  # the rest of a panel is zero
+            panel = slice(first, first + PANEL)
+            half = Z[:, : panel.stop] @ self.matrix[panel, : panel.stop].T
+            half -= shift[panel]
+            found += np.einsum("ij,ij->i", half, half)
+        return found
+
+    def after(self, C: Array, mean: Array | None) -> Triangle:
+        """The same of z = Cψ - mean for rows ψ, C lower triangular."""
+        return Triangle(self.matrix @ C, 0.0 if mean is None else self.matrix @ mean)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,16 @@ from scipy import linalg
 from ..statistics import Factor, Moments
 from ..statistics.moments import UNIT
 from .left_out import Judges
-from .solution import NEVER_SEEN, Array, IllConditioned, LeastSquares, Posterior, gcv, relative
+from .solution import (
+    NEVER_SEEN,
+    Array,
+    IllConditioned,
+    LeastSquares,
+    Posterior,
+    Triangle,
+    gcv,
+    relative,
+)
 from .validation import Validation
 
 
@@ -153,6 +162,15 @@ class SpectralPosterior(Posterior):
             outside = Z - inside @ self.vectors.T
             sums += np.einsum("ij,ij->i", outside, outside) / self.mu
         return sums
+
+    def through(self, C: Array, mean: Array | None) -> Posterior | None:
+        k = len(self.vectors)
+        if self.vectors.shape[1] < k or self.mu == 0 or np.triu(C, 1).any():
+            return None
+        # M = (Λ + μ)^{-1/2}V' = QL: a triangle with the same lengths ‖Mz‖ = ‖Lz‖.
+        root = (self.vectors / np.sqrt(self.values + self.mu)).T
+        [upper] = linalg.qr(root[:, ::-1], mode="r", check_finite=False)
+        return Triangle(upper[::-1, ::-1]).after(C, mean)
 
 
 def check_remains(moments: Moments) -> None:
