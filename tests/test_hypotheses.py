@@ -394,6 +394,20 @@ def test_max_features_is_chosen_by_unseen_rows(rng):
     assert rs.Trees(max_features=3).draw(X, 5, 0, y).max_features == 3
 
 
+@pytest.mark.parametrize("k", [5, 30])
+@pytest.mark.parametrize("classes", [False, True])
+def test_trees_of_a_trial_are_those_of_the_forest(k, classes):
+    """Fewer trees than were tried, and more."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 9))
+    y = (X[:, 0] > X[:, 1]).astype(int) if classes else X[:, 0] - X[:, 1]
+    kind = rs.SpanClassifier if classes else rs.SpanRegressor
+    tried = kind(rs.Trees(), k, random_state=0).fit(X, y)
+    columns = tried.functions_.max_features
+    told = kind(rs.Trees(max_features=columns), k, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(tried.functions_(X), told.functions_(X))
+
+
 def test_many_sparse_columns_do_not_become_dense(monkeypatch, rng):
     """Where they are too many: thresholds are then carried from scaled to standardised columns."""
     X = sparse.random_array((400, 30), density=0.2, rng=rng, format="csr")

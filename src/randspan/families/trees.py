@@ -20,7 +20,9 @@ from .parts.rows import Rows
 from .parts.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
 
 # Trees, more for classes, and at most so many rows, that the choice of max_features looks at.
-TRIALS, TRIALS_OF_CLASSES, TRIAL_ROWS, TRIAL_VALUES = 20, 40, 20_000, 2**25
+TRIALS, TRIALS_OF_CLASSES, TRIAL_ROWS, TRIAL_VALUES = 20, 40, 8_000, 2**25
+# With more columns trees take longer: they are not tried where the error has risen so far already.
+UPHILL = 1.03
 # Trees whose majorities are compared.
 VOTES = (4, 8)
 # Trees whose error it extrapolates to: not as many as are drawn, so that a larger draw begins with
@@ -51,9 +53,9 @@ class Trees(Family):
         of mean ``bootstrap``, so that 55 % of them are there at least once by default.
     max_features : "auto" or int, default="auto"
         Columns that are tried for every split; 1 is a tree that does not look at the target. "auto"
-        compares √d, d/3, 0.6d and d by the squared error (for classes, the share of wrong ones) of
-        100 trees on out-of-bag rows, extrapolated from 20 trees (40 for classes) on at
-        most 20,000 rows.
+        compares √d, d/3, 0.6d and d, until errors rise, by the squared error (for classes, the
+        share of wrong ones) of 100 trees on out-of-bag rows, extrapolated from 20 trees (40 for
+        classes) on at most 8,000 rows.
     output : "value" or "leaves", default="value"
         "value" has a column for every tree (and target); "leaves" a sparse column for every leaf.
     min_samples_leaf : int, default=1
@@ -135,10 +137,12 @@ class Trees(Family):
     def train(self, training, n_components, seed):
         training.given_targets(self)
         nursery = _Nursery.of(training, self, seed)
-        columns = self.max_features
+        columns, grown = self.max_features, []
         if isinstance(columns, str):
-            columns = _best(nursery, training, self, seed)
-        forest = Forest.of(nursery.trees(range(n_components), columns, training.progress))
+            columns, grown = _best(nursery, training, self, seed)
+        missing = range(len(grown), n_components)
+        grown += nursery.trees(missing, columns, training.progress)
+        forest = Forest.of(grown[:n_components])
         out_of_bag = nursery.out_of_bag if self.share < 1 else None
         trained_on, d = TrainedOn(out_of_bag, nursery.origin), training.rows.shape[1]
         if not self.sparse:
@@ -262,16 +266,22 @@ def _leaf(value: NDArray[np.float64]) -> Tree:
     return Tree(one - 1, np.zeros(1), one, value)
 
 
-def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> int:
-    """The number of columns with which 100 trees err least on out-of-bag rows."""
+def _best(
+    nursery: _Nursery, training: Training, family: Trees, seed: int
+) -> tuple[int, list[Tree]]:
+    """The number of columns with which 100 trees err least on out-of-bag rows.
+
+    With the first trees of the forest, where all rows were looked at.
+    """
     n, d = training.rows.shape
     candidates = sorted({max(1, round(c)) for c in (np.sqrt(d), d / 3, 0.6 * d, d)})
     if len(candidates) == 1 or family.share >= 1:
-        return candidates[-1]
+        return candidates[-1], []
     assert training.targets is not None
     trials = range(TRIALS_OF_CLASSES if training.classes else TRIALS)
     most = min(TRIAL_ROWS, TRIAL_VALUES // (len(trials) * training.targets.shape[1]))
-    if n > most:
+    every = n <= most
+    if not every:
         some = np.sort(np.argsort(raw_bits(seed, "trial rows", n))[:most])
         weights = None if training.weights is None else training.weights[some]
         few = Training(
@@ -281,11 +291,16 @@ def _best(nursery: _Nursery, training: Training, family: Trees, seed: int) -> in
     bags = [nursery.out_of_bag.in_bag(j, 0, len(nursery.weights)) for j in trials]
     out_of_bag = ~np.array(bags).T
     judge = _share_of_wrong if training.classes else _squared_error
-    errors = []
+    best, columns, kept = np.inf, candidates[0], []
     for candidate in candidates:
-        values = Forest.of(nursery.trees(trials, candidate)).predictions(training.rows)
-        errors.append(judge(values, training.targets, out_of_bag, nursery.weights))
-    return candidates[int(np.argmin(errors))]
+        grown = nursery.trees(trials, candidate)
+        values = Forest.of(grown).predictions(training.rows)
+        error = judge(values, training.targets, out_of_bag, nursery.weights)
+        if error < best:
+            best, columns, kept = error, candidate, grown
+        elif error > UPHILL * best:
+            break
+    return columns, kept if every else []
 
 
 def _squared_error(values, targets, out_of_bag, weights) -> float:
