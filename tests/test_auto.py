@@ -381,7 +381,7 @@ def test_more_rows_than_an_exact_machine_takes_have_its_functions(monkeypatch, s
 
     from randspan.tuning import racing
 
-    few = replace(racing.EFFORTS["balanced"], exact_rows=200, functions=200)
+    few = replace(racing.EFFORTS["balanced"], exact_rows=200, functions=200, rows_each=1)
     monkeypatch.setitem(racing.EFFORTS, "balanced", few)
     X, y, X_test, y_test = smooth
     exact, functions = (R("auto", k, random_state=0).fit(X, y) for k in (np.inf, "auto"))

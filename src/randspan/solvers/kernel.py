@@ -35,6 +35,8 @@ LINES = 128
 # 10^(1/4); of more rows some are asked, and the others only at the alpha that these name.
 FEW_ROWS, SOME_ROWS = 400, 1_000
 STEPS, FINE_STEPS = 2, 4
+# Steps go on as long as each lowers the error by this share: less is chance.
+WORTH_A_STEP = 5e-4
 # Ridges beside the weighted trace of the kernel: the smallest that is tried, that is trusted.
 SMALLEST, TRUSTED = 1e-10, 1e-13
 # The smallest ridge beside the kernel's diagonal for which a factor in float32 is a good enough
@@ -130,10 +132,11 @@ def _searched(problem: _Problem, rule: _Rule, keys: NDArray[np.uint64], terms: T
     else:
         begin = (terms.ridge or 1e-2 * problem.size) * float(np.median(problem.weights))
         at = int(np.clip(round(STEPS * np.log10(begin)), lowest, highest))
-        at = walk(lambda j: error(j / STEPS + offset), at, lowest, highest)
+        at = walk(lambda j: error(j / STEPS + offset), at, lowest, highest, WORTH_A_STEP)
     if not np.isfinite(error(at / STEPS + offset)):
         return float(10.0 ** (highest / STEPS))
-    at = walk(lambda j: error(j / FINE_STEPS + offset), at * fine, lowest * fine, highest * fine)
+    around = (at * fine, lowest * fine, highest * fine)
+    at = walk(lambda j: error(j / FINE_STEPS + offset), *around, WORTH_A_STEP)
     return float(10.0 ** (at / FINE_STEPS))
 
 

@@ -91,9 +91,14 @@ def best(errors: Array) -> int:
     return int(np.flatnonzero(errors <= 1.001 * lowest)[-1])
 
 
-def walk(error: Callable[[int], float], at: int, lowest: int, highest: int) -> int:
-    """The place of a minimum, from ``at`` downhill; uphill costs two looks."""
+def walk(
+    error: Callable[[int], float], at: int, lowest: int, highest: int, gain: float = 0.0
+) -> int:
+    """The place of a minimum, from ``at`` downhill; uphill costs two looks.
+
+    Steps go on as long as each lowers the error by more than the share ``gain``.
+    """
     step = 1 if at < highest and error(at + 1) <= error(at) else -1
-    while lowest <= at + step <= highest and error(at + step) < error(at):
+    while lowest <= at + step <= highest and error(at + step) < (1 - gain) * error(at):
         at += step
     return at

@@ -305,6 +305,7 @@ def descend(
     cautious: bool,
     engine: Engine,
     progress: Progress,
+    steps: int = STEPS,
 ) -> tuple[list[Scales], bool]:
     """Scales learned from a table, the plainest first, and whether they are worth having."""
     kernel, seed = kernel_of(plain.family), plain.seed
@@ -336,7 +337,7 @@ def descend(
             if not _more_than_chance(gains):
                 return [], False
         if known is None or len(gains) > 1:  # halves have judged each other: now all together
-            known = learner(table).descend(start(kernel, table.rows))
+            known = learner(table).descend(start(kernel, table.rows), steps)
         found = [known]
         if turning:
             found.append(learner(table).turn(known))

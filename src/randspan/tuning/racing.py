@@ -44,11 +44,13 @@ class Effort:
     Attributes
     ----------
     kernels : int
-        How many kernels are fitted to all rows.
+        How many kernels are fitted to as many rows; more have one, beside trees.
     exact_rows : int
         Up to so many rows with all their functions.
     functions : int
-        Nyström functions of more rows.
+        Nyström functions of more rows, at most.
+    rows_each : int
+        Rows that there are for every such function, at least.
     trees : int
     grids : int
         Of bins, which very many rows have in place of kernels.
@@ -61,6 +63,7 @@ class Effort:
     kernels: int
     exact_rows: int
     functions: int
+    rows_each: int
     trees: int
     grids: int
     stages: bool
@@ -68,12 +71,14 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(1, 5_000, 1024, 50, 20, False, Budget(400, Descent(20, 400), Descent(10, 400))),
+    "fast": Effort(
+        1, 5_000, 1536, 7, 50, 20, False, Budget(400, 30, Descent(20, 400), Descent(10, 400))
+    ),
     "balanced": Effort(
-        2, 7_900, 2048, 100, 50, True, Budget(800, Descent(32, 800), Descent(16, 800))
+        2, 7_900, 2048, 4, 100, 50, True, Budget(800, 50, Descent(32, 800), Descent(16, 800))
     ),
     "best": Effort(
-        2, 12_000, 4096, 300, 100, True, Budget(800, Descent(50, 1200), Descent(25, 1200))
+        2, 12_000, 4096, 3, 300, 100, True, Budget(800, 50, Descent(50, 1200), Descent(25, 1200))
     ),
 }
 # More rows than this have bins, whose cells are as fine as rows are dense.
@@ -186,10 +191,11 @@ class _Race:
         if ranked[0][2].importances is not None:
             self.importances = ranked[0][2].importances
         taken: dict[str, Frame] = {}
+        most = self.effort.kernels if self.source.n_rows <= self.effort.exact_rows else 1
         limit = FAR_BEHIND * ranked[0][0]
         for error, doubt, frame in ranked:
             metric, far = _metric(frame.family), error - 2 * doubt > limit
-            if metric not in taken and len(taken) < self.effort.kernels and not far:
+            if metric not in taken and len(taken) < most and not far:
                 taken[metric] = frame
                 continue
             rows = min(self.effort.budget.rows, self.source.n_rows)
@@ -217,7 +223,8 @@ class _Race:
         if exact:
             return self._fitted(frame)
         kernel = frame.family.with_values(gamma=frame.family.resolved.gamma)
-        k = self._count(self.effort.functions if first else self.effort.functions // 2)
+        k = min(self.effort.functions, n // self.effort.rows_each)
+        k = self._count(k if first else k // 2)
         family = KernelExpansions(kernel, coefficients="cholesky")
         # Ridges of the best kernel are small: sums in float32 would have to be read again.
         dtype = np.dtype(np.float64) if first else self.task.dtype

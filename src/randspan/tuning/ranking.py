@@ -22,7 +22,7 @@ from ..solvers import Task
 from ..sources import Source
 from ..statistics.copies import inputs_of, with_targets
 from .learning import Descent, Law, Table, descend, exactly, frame_of, most_entries, to_learn_from
-from .scales import STEPS, Learner, Scales, kernel_of
+from .scales import Learner, Scales, kernel_of
 
 # For how many kernels inputs are turned. The matrix has at most as many numbers as there are rows:
 # one of 123 columns learned from 4,200 rows made leave-one-out errors a tenth too small.
@@ -39,6 +39,8 @@ class Budget:
     ----------
     rows : int
         Of the sample that kernels are compared on.
+    steps : int
+        In which scales are learned.
     turns : Descent
         Steps that inputs are turned in.
     adapts : Descent
@@ -46,6 +48,7 @@ class Budget:
     """
 
     rows: int
+    steps: int
     turns: Descent
     adapts: Descent
 
@@ -69,8 +72,8 @@ def ranked(
     enough = n >= TIMES * budget.rows
     if enough:
         table = table.some(np.arange(budget.rows, n))
-    progress = engine.progress(STEPS + budget.turns.steps, "scales")
-    found, _ = descend(table, plain, False, False, False, engine, progress)
+    progress = engine.progress(budget.steps + budget.turns.steps, "scales")
+    found, _ = descend(table, plain, False, False, False, engine, progress, budget.steps)
 
     def tried(numbers: Iterable[int], scales: list[Scales] | None) -> list:
         some = [laws[number] for number in numbers]

@@ -494,6 +494,8 @@ def _bounded(point: Array) -> Array:
 
 # Common factors beside the one that was found: scales are compared at the best of them.
 FACTORS = range(-2, 3, 2)
+# A smaller ridge is worth a step where it lowers the error by this share.
+WORTH_A_STEP = 2e-3
 
 
 def left_out(
@@ -527,7 +529,7 @@ def left_out(
 
     low, high, step = factors[0] // factors.step, factors[-1] // factors.step, factors.step
     width = step * walk(lambda j: error(step * j), 0, low, high)
-    ridge = walk(lambda j: error(width, j), 0, -8, 8)
+    ridge = walk(lambda j: error(width, j), 0, -8, 8, WORTH_A_STEP)
     error(width, ridge)
     there = replace(at.times(2.0 ** (width / 2)), ridge=at.ridge * 10.0 ** (ridge / 2))
     return known[width, ridge], there
