@@ -102,4 +102,6 @@ def test_boxes_widths_scales_and_kernel_machines(plain):
     plain()
     for model, t, known in zip(models, targets, expected, strict=True):
         found = model.fit(X, t).predict(X)
-        np.testing.assert_allclose(found, known, atol=1e-5 * np.abs(known).max())
+        # Slopes of scales are products in float32: 1e-7, and a descent makes more of it.
+        tolerance = 1e-5 if model.scales is None else 1e-4
+        np.testing.assert_allclose(found, known, atol=tolerance * np.abs(known).max())
