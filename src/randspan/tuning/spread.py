@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 
 # Trees of so many rows at least in a leaf; rows below which nothing local is learned.
 TREES, LEAF, FEW_ROWS = 40, 10, 200
+# Half of the trees have not seen a row: with fewer, its scale would be noisier than that of a new
+# row, for which all are asked, and intervals too wide.
+SHARE = 0.5
 # Errors are at least this share of their median.
 FLOOR = 0.05
 # The coverage that intervals are compared at.
@@ -43,7 +46,7 @@ def of_errors(
     logs = np.log(np.maximum(size, floor))
     rows = replace(source, encoded=logs.__getitem__)
     columns = max(1, source.n_features // 3)
-    family = Trees(max_features=columns, min_samples_leaf=LEAF)
+    family = Trees(SHARE, columns, min_samples_leaf=LEAF)
     frame = reading.frame(family, TREES, standardize)
     frame = frame.trained_on(rows, False, engine.threads, lambda done: None)
     extent = np.array([logs.min(axis=0), logs.max(axis=0)])
