@@ -1,6 +1,7 @@
 """family="auto": several families weighed by rows that they have not seen."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from sklearn.base import clone
 
 import randspan as rs
 from randspan.sources import of_arrays
-from randspan.tuning import combining, ranking
+from randspan.tuning import combining, racing, ranking
 
 R, C = rs.SpanRegressor, rs.SpanClassifier
 
@@ -149,7 +150,9 @@ def test_a_linear_model_among_them_extrapolates():
     assert model.predict([[0.0, -50.0, 0.0]])[0] > 2 * np.abs(y).max()
 
 
-def test_a_stage_is_kept_only_where_it_pays():
+def test_a_stage_is_kept_only_where_it_pays(monkeypatch):
+    few = replace(racing.EFFORTS["balanced"], exact_rows=400, functions=200)
+    monkeypatch.setitem(racing.EFFORTS, "balanced", few)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 6))
     smooth = np.sin(2 * X[:, 0]) + np.cos(X[:, 1] * X[:, 2])
@@ -357,8 +360,6 @@ def test_the_same_seed_is_the_same_portfolio(smooth):
 
 @pytest.mark.parametrize("kind", [R, C])
 def test_very_many_rows_have_bins(monkeypatch, kind):
-    from randspan.tuning import racing
-
     for name, value in {"MANY_ROWS": 900, "JUDGES": 300, "SAMPLE": 400}.items():
         monkeypatch.setattr(racing, name, value)
     rng = np.random.default_rng(0)
@@ -377,10 +378,6 @@ def test_very_many_rows_have_bins(monkeypatch, kind):
 
 
 def test_more_rows_than_an_exact_machine_takes_have_its_functions(monkeypatch, smooth):
-    from dataclasses import replace
-
-    from randspan.tuning import racing
-
     few = replace(racing.EFFORTS["balanced"], exact_rows=200, functions=200, rows_each=1)
     monkeypatch.setitem(racing.EFFORTS, "balanced", few)
     X, y, X_test, y_test = smooth

@@ -394,6 +394,19 @@ def test_max_features_is_chosen_by_unseen_rows(rng):
     assert rs.Trees(max_features=3).draw(X, 5, 0, y).max_features == 3
 
 
+def test_targets_with_much_noise_have_large_leaves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4))
+    clean = X[:, 0] + X[:, 1]
+    noisy = clean + 5 * rng.normal(size=1000)
+    family = rs.Trees(max_features=4, min_samples_leaf="auto")
+    few, many = (len(family.draw(X, 10, 0, y).forest.value) / 10 for y in (noisy, clean))
+    assert many > 700  # a leaf for each of 800 rows, all but those that cannot be cut off alone
+    assert few < 200
+    alone = rs.Trees(max_features=4).draw(X, 10, 0, clean)
+    np.testing.assert_array_equal(family.draw(X, 10, 0, clean)(X), alone(X))
+
+
 @pytest.mark.parametrize("k", [5, 30])
 @pytest.mark.parametrize("classes", [False, True])
 def test_trees_of_a_trial_are_those_of_the_forest(k, classes):
@@ -657,6 +670,7 @@ def test_what_is_wrong_with_a_sampler_is_said(sampler, message):
         (rs.Trees(max_features=5), "from 1 to 4"),
         (rs.Trees(output="paths"), "output must be one of"),
         (rs.Trees(min_samples_leaf=0), "min_samples_leaf"),
+        (rs.Trees(min_samples_leaf="few"), "min_samples_leaf"),
         (rs.Hypotheses(Ridge(), targets="shuffled"), "targets must be one of"),
     ],
     ids=lambda value: repr(value)[:40].partition(" at ")[0],

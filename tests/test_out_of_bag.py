@@ -53,6 +53,19 @@ def test_where_nothing_was_seen_it_is_ridge_regression_towards_the_mean(intercep
     assert found.objective == pytest.approx(objective, rel=1e-8)
 
 
+@pytest.mark.parametrize("standardize", [True, False, "robust"])
+@pytest.mark.parametrize(
+    "family", [rs.Trees(max_features=2), rs.Hypotheses(DecisionTreeRegressor())], ids=str
+)
+def test_noise_is_not_predicted_whatever_is_done_to_inputs(standardize, family):
+    """Of rows that a function was trained on it knows the noise; the others do not."""
+    X, y = data(300)[0], np.random.default_rng(5).normal(size=300)
+    model = rs.SpanRegressor(family, 20, standardize=standardize, random_state=0).fit(X, y)
+    assert model.oob_error_ > 0.9 * y.var()
+    left_out = model.leave_one_out(X, y)
+    assert abs(np.corrcoef(left_out, y)[0, 1]) < 4 / np.sqrt(len(y))
+
+
 def test_errors_are_cross_validated():
     """Without seen rows: those of ridge regressions that were refitted without each fold."""
     rng = np.random.default_rng(1)

@@ -219,6 +219,7 @@ class Frame:
             classes,
             workers,
             progress,
+            source.X,
         )
         trained = self.family.train(training, int(self.n_components), self.seed)
         return replace(self, trained=trained)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +58,13 @@ class Trees(Family):
         classes) on at most 8,000 rows.
     output : "value" or "leaves", default="value"
         "value" has a column for every tree (and target); "leaves" a sparse column for every leaf.
-    min_samples_leaf : int, default=1
-        Rows that a leaf holds at least.
+    min_samples_leaf : "auto" or int, default=1
+        Rows that a leaf holds at least. "auto" compares 1, 5 and 25, until errors rise, in the same
+        way: targets with much noise want large leaves.
+    splitter : "random", "best" or "auto", default="random"
+        "random" cuts each of these columns at a uniformly random place, "best" at the best one, as
+        random forests do (Breiman 2001): better for columns with few large values, which random
+        places miss. "auto" compares both, in the same way.
 
     Examples
     --------
@@ -83,12 +88,14 @@ class Trees(Family):
         output="value",
         min_samples_leaf=1,
         replace=False,
+        splitter="random",
     ):
         self.bootstrap = bootstrap
         self.max_features = max_features
         self.output = output
         self.min_samples_leaf = min_samples_leaf
         self.replace = replace
+        self.splitter = splitter
 
     @property
     def share(self) -> float:
@@ -119,6 +126,7 @@ class Trees(Family):
 
     def read(self, sample, n_components, seed):
         check_choice("output", self.output, ("value", "leaves"))
+        check_choice("splitter", self.splitter, ("random", "best", "auto"))
         check_share(self.bootstrap)
         check_flag("replace", self.replace)
         features = self.max_features
@@ -129,19 +137,20 @@ class Trees(Family):
                 f"max_features must be 'auto' or a whole number from 1 to {sample.shape[1]}, the "
                 f"number of columns; got {features!r}."
             )
-        if not is_count(self.min_samples_leaf):
+        leaf = self.min_samples_leaf
+        if isinstance(leaf, str):
+            check_choice("min_samples_leaf", leaf, ("auto",), " or a positive whole number")
+        elif not is_count(leaf):
             raise ValueError(
-                f"min_samples_leaf must be a positive whole number, got {self.min_samples_leaf!r}."
+                f"min_samples_leaf must be 'auto' or a positive whole number, got {leaf!r}."
             )
 
     def train(self, training, n_components, seed):
         training.given_targets(self)
         nursery = _Nursery.of(training, self, seed)
-        columns, grown = self.max_features, []
-        if isinstance(columns, str):
-            columns, grown = _best(nursery, training, self, seed)
-        missing = range(len(grown), n_components)
-        grown += nursery.trees(missing, columns, training.progress)
+        law, grown = _best(nursery, training, self, seed)
+        columns, missing = law.columns, range(len(grown), n_components)
+        grown += nursery.trees(missing, law, training.progress)
         forest = Forest.of(grown[:n_components])
         out_of_bag = nursery.out_of_bag if self.share < 1 else None
         trained_on, d = TrainedOn(out_of_bag, nursery.origin), training.rows.shape[1]
@@ -163,6 +172,15 @@ class Tree:
     threshold: NDArray[np.float64]
     other: NDArray[np.int32]
     value: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Law:
+    """What trees are grown by: columns that are tried for a split, rows of a leaf, cuts."""
+
+    columns: int
+    leaf: int
+    splitter: str
 
 
 @dataclass(frozen=True)
@@ -219,21 +237,21 @@ class _Nursery:
     def trees(
         self,
         numbers: Iterable[int],
-        max_features: int,
+        law: _Law,
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[Tree]:
         """Trees by their numbers, several at a time."""
 
         def grow(number: int) -> Tree:
-            tree = self._tree(number, max_features)
+            tree = self._tree(number, law)
             progress(1)
             return tree
 
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(grow, numbers))
 
-    def _tree(self, number: int, max_features: int) -> Tree:
-        from sklearn.tree import ExtraTreeRegressor  # here, because few sessions grow trees
+    def _tree(self, number: int, law: _Law) -> Tree:
+        from sklearn.tree import DecisionTreeRegressor  # here, because few sessions grow trees
 
         weights = self.weights
         if self.family.replace:
@@ -242,9 +260,10 @@ class _Nursery:
         elif self.family.share < 1:
             weights = weights * self.out_of_bag.in_bag(number, 0, len(weights))
         bits = raw_bits(self.out_of_bag.seed, f"tree {number}", 1)[0]
-        grower = ExtraTreeRegressor(
-            max_features=max_features,
-            min_samples_leaf=int(self.family.min_samples_leaf),
+        grower = DecisionTreeRegressor(
+            splitter=law.splitter,
+            max_features=law.columns,
+            min_samples_leaf=law.leaf,
             random_state=int(bits >> np.uint64(33)),
         )
         if not (weights > 0).any():  # nothing to learn from: the tree that knows nothing
@@ -268,15 +287,21 @@ def _leaf(value: NDArray[np.float64]) -> Tree:
 
 def _best(
     nursery: _Nursery, training: Training, family: Trees, seed: int
-) -> tuple[int, list[Tree]]:
-    """The number of columns with which 100 trees err least on out-of-bag rows.
+) -> tuple[_Law, list[Tree]]:
+    """The law with which 100 trees err least on out-of-bag rows.
 
     With the first trees of the forest, where all rows were looked at.
     """
     n, d = training.rows.shape
-    candidates = sorted({max(1, round(c)) for c in (np.sqrt(d), d / 3, 0.6 * d, d)})
-    if len(candidates) == 1 or family.share >= 1:
-        return candidates[-1], []
+    columns, leaves, cuts = [family.max_features], [family.min_samples_leaf], [family.splitter]
+    if isinstance(family.max_features, str):
+        columns = sorted({max(1, round(c)) for c in (np.sqrt(d), d / 3, 0.6 * d, d)})
+    if isinstance(family.min_samples_leaf, str):
+        leaves = [1, 5, 25]
+    if family.splitter == "auto":
+        cuts = ["random", "best"]
+    if family.share >= 1 or len(columns) == len(leaves) == len(cuts) == 1:
+        return _Law(int(columns[-1]), int(leaves[0]), cuts[0]), []
     assert training.targets is not None
     trials = range(TRIALS_OF_CLASSES if training.classes else TRIALS)
     most = min(TRIAL_ROWS, TRIAL_VALUES // (len(trials) * training.targets.shape[1]))
@@ -288,19 +313,48 @@ def _best(
             training.rows[some], training.targets[some], weights, training.classes, training.workers
         )
         nursery, training = _Nursery.of(few, family, seed), few
-    bags = [nursery.out_of_bag.in_bag(j, 0, len(nursery.weights)) for j in trials]
-    out_of_bag = ~np.array(bags).T
-    judge = _share_of_wrong if training.classes else _squared_error
-    best, columns, kept = np.inf, candidates[0], []
-    for candidate in candidates:
-        grown = nursery.trees(trials, candidate)
-        values = Forest.of(grown).predictions(training.rows)
-        error = judge(values, training.targets, out_of_bag, nursery.weights)
-        if error < best:
-            best, columns, kept = error, candidate, grown
-        elif error > UPHILL * best:
-            break
-    return columns, kept if every else []
+    trial = _Trial(nursery, training, trials)
+    usual = columns[min(1, len(columns) - 1)]
+    trial.walk([_Law(usual, leaf, cuts[0]) for leaf in leaves])
+    trial.walk([replace(trial.best, columns=column) for column in columns])
+    trial.walk([replace(trial.best, splitter=cut) for cut in cuts])
+    return trial.best, trial.kept if every else []
+
+
+class _Trial:
+    """Some trees of every law, judged by rows that are out of bag."""
+
+    def __init__(self, nursery: _Nursery, training: Training, numbers: range) -> None:
+        self.nursery, self.training, self.numbers = nursery, training, numbers
+        bags = [nursery.out_of_bag.in_bag(j, 0, len(nursery.weights)) for j in numbers]
+        self.out_of_bag = ~np.array(bags).T
+        self.errors: dict[_Law, float] = {}
+        #: trees of the best law
+        self.kept: list[Tree] = []
+
+    @property
+    def best(self) -> _Law:
+        return min(self.errors, key=self.errors.__getitem__)
+
+    def walk(self, laws: list[_Law]) -> None:
+        """One after the other, until errors have risen too far."""
+        least = np.inf
+        for law in laws:
+            error = self._error(law)
+            if error > UPHILL * least:
+                return
+            least = min(least, error)
+
+    def _error(self, law: _Law) -> float:
+        if law not in self.errors:
+            training, weights = self.training, self.nursery.weights
+            grown = self.nursery.trees(self.numbers, law)
+            values = Forest.of(grown).predictions(training.rows)
+            judge = _share_of_wrong if training.classes else _squared_error
+            self.errors[law] = judge(values, training.targets, self.out_of_bag, weights)
+            if self.best == law:
+                self.kept = grown
+        return self.errors[law]
 
 
 def _squared_error(values, targets, out_of_bag, weights) -> float:

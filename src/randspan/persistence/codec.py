@@ -160,6 +160,7 @@ class Reader:
             f"Object {number} is {shown(name)}, which this version does not know.",
         )
         entry = ENTRIES[name]
+        node = entry.later | node
         wanted = {"is", *entry.fields}
         drawn = bool(entry.drawn) and DRAWN in node
         if drawn:

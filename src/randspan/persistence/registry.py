@@ -43,6 +43,8 @@ class Entry:
         The object of some fields, ``build(values, reader)``; ``cls(**fields)`` if None.
     drawn : tuple of str
         Fields that the family makes again from a seed.
+    later : dict
+        Fields that earlier versions did not write, and what these would have written.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Entry:
     take: Callable[[Any], dict[str, Any]] | None = None
     build: Callable[[dict[str, Any], Reader], Any] | None = None
     drawn: tuple[str, ...] = field(default=())
+    later: dict[str, Any] = field(default_factory=dict)
 
     def values(self, value: Any) -> dict[str, Any]:
         """The fields of an object."""

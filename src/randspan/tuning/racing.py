@@ -54,8 +54,9 @@ class Effort:
     trees : int
     grids : int
         Of bins, which very many rows have in place of kernels.
-    stages : bool
-        Whether trees are grown on what the best model leaves over.
+    thorough : bool
+        Whether trees of few rows are tried with several numbers of columns, and trees are grown on
+        what the best model of many leaves over (an exact kernel machine leaves them nothing).
     budget : Budget
         What the comparison of kernels is worth.
     """
@@ -66,16 +67,16 @@ class Effort:
     rows_each: int
     trees: int
     grids: int
-    stages: bool
+    thorough: bool
     budget: Budget
 
 
 EFFORTS = {
     "fast": Effort(
-        1, 5_000, 1536, 7, 50, 20, False, Budget(400, 30, Descent(20, 400), Descent(10, 400))
+        1, 5_000, 1536, 7, 40, 20, False, Budget(400, 25, Descent(20, 500), Descent(8, 400))
     ),
     "balanced": Effort(
-        2, 7_900, 2048, 4, 100, 50, True, Budget(800, 50, Descent(32, 800), Descent(16, 800))
+        2, 7_900, 2048, 4, 100, 45, True, Budget(800, 50, Descent(32, 600), Descent(16, 600))
     ),
     "best": Effort(
         2, 12_000, 4096, 3, 300, 100, True, Budget(800, 50, Descent(50, 1200), Descent(25, 1200))
@@ -85,6 +86,9 @@ EFFORTS = {
 MANY_ROWS = 100_000
 # Of so many, rows that bins leave out to be judged by, and rows that their ridge is found with.
 JUDGES, SAMPLE = 20_000, 50_000
+# Columns that are tried for a split where nobody compares them, for numbers and for classes: of
+# few rows, so many times those of an exact kernel machine.
+USUAL_SHARES, FEW = (0.6, 1 / 3), 2
 # Trees that very many rows have at least.
 FEWEST_TREES = 20
 # Kernels that are compared, by the distance that scales are learned for, the first with it.
@@ -98,7 +102,7 @@ KERNELS = {
 # Of how many rows the second kernel has all its functions, as a share of those of the first.
 SECOND = 0.65
 # A kernel whose error is so many times that of the best adds nothing to it.
-FAR_BEHIND = 1.2
+FAR_BEHIND = 1.1
 # The stage has this share of the trees.
 STAGE = 0.5
 # With fewer rows there is nothing to weigh models by.
@@ -178,7 +182,7 @@ class _Race:
             return
         self._enter("trees", self._trees)
         self._enter("linear", self._linear)
-        if self.effort.stages:
+        if self.effort.thorough and not self._few:
             self._stage()
 
     # -- candidates ----------------------------------------------------------------------------
@@ -191,10 +195,10 @@ class _Race:
         if ranked[0][2].importances is not None:
             self.importances = ranked[0][2].importances
         taken: dict[str, Frame] = {}
-        most = self.effort.kernels if self.source.n_rows <= self.effort.exact_rows else 1
+        most = self.effort.kernels if self._few else 1
         limit = FAR_BEHIND * ranked[0][0]
         for error, doubt, frame in ranked:
-            metric, far = _metric(frame.family), error - 2 * doubt > limit
+            metric, far = _metric(frame.family), error > limit
             if metric not in taken and len(taken) < most and not far:
                 taken[metric] = frame
                 continue
@@ -257,7 +261,18 @@ class _Race:
         return built, left_out
 
     def _trees(self) -> Model:
-        return self._fitted(self._frame(Trees(), self._n_trees))
+        # The best cuts of many targets, or of very many rows, take too long to find.
+        few = self.source.n_targets == 1 and self.source.n_rows <= MANY_ROWS
+        family = Trees(min_samples_leaf="auto", splitter="auto" if few else "random")
+        if not self.effort.thorough and self.source.n_rows <= FEW * self.effort.exact_rows:
+            share = USUAL_SHARES[self.classes]
+            family = Trees(max_features=max(1, round(share * self.source.n_features)))
+        return self._fitted(self._frame(family, self._n_trees))
+
+    @property
+    def _few(self) -> bool:
+        """Whether rows are so few that kernels have all their functions."""
+        return self.source.n_rows <= self.effort.exact_rows
 
     @property
     def _n_trees(self) -> int:
@@ -294,7 +309,8 @@ class _Race:
         source = replace(self.source, encoded=rest.__getitem__)
         grown = next((one.model.functions for one in self.runners if one.name == "trees"), None)
         columns = cast(TreeFunctions, grown).max_features if grown is not None else "auto"
-        frame = self._frame(Trees(max_features=columns), max(1, round(STAGE * self._n_trees)))
+        family = Trees(max_features=columns, min_samples_leaf="auto")
+        frame = self._frame(family, max(1, round(STAGE * self._n_trees)))
         name = f"trees after {best.name}"
         self._enter(name, lambda: self._fitted(frame, source), source, best.left_out)
 

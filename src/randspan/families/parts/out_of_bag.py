@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ class Training:
     """The rows that functions are learned from.
 
     ``targets`` are columns of numbers, for ``classes`` ±1 in a column for each, one for two.
+    ``inputs`` are the rows as they will come back, where something was done to ``rows``.
     """
 
     rows: Rows
@@ -37,6 +39,7 @@ class Training:
     classes: bool = False
     workers: int = 1
     progress: Callable[[int], None] = lambda done: None
+    inputs: Any = None
 
     @classmethod
     def of(cls, rows: Rows, y) -> Training:
@@ -89,7 +92,8 @@ class OutOfBagRows:
     @classmethod
     def of(cls, training: Training, share: float, seed: int) -> OutOfBagRows:
         assert training.targets is not None
-        keys = row_keys(training.rows.values, training.targets)
+        inputs = training.rows.values if training.inputs is None else training.inputs
+        keys = row_keys(inputs, training.targets)
         order = np.argsort(keys, kind="stable")
         return cls(share, seed, training.targets.shape[1], keys[order], order)
 

@@ -58,8 +58,10 @@ _anchors = Either(Null(), Whole(1), Choice("rpcholesky"), NUMBERS_GIVEN)
 _interval = optional(NUMBERS_GIVEN)
 
 
-def _family(name: str, cls: type, resolved: Kind, **parameters: Kind) -> Entry:
-    """A family; ``resolved`` is the kind of what it reads from rows."""
+def _family(
+    name: str, cls: type, resolved: Kind, later: dict[str, Any] | None = None, **parameters: Kind
+) -> Entry:
+    """A family; ``resolved`` is the kind of what it reads from rows, ``later`` see `Entry`."""
 
     def take(family: Any) -> dict[str, Any]:
         own = family.get_params(deep=False)
@@ -72,7 +74,8 @@ def _family(name: str, cls: type, resolved: Kind, **parameters: Kind) -> Entry:
         return family
 
     known = optional(Listing(resolved, tuple, 1, 1))
-    return Entry(name, cls, parameters | {"resolved": known}, take=take, build=build)
+    fields = parameters | {"resolved": known}
+    return Entry(name, cls, fields, take=take, build=build, later=later or {})
 
 
 register(
@@ -144,10 +147,12 @@ register(
         "trees",
         Trees,
         Null(),
+        {"splitter": "random"},
         bootstrap=Number(0, 1),
         max_features=word_or("auto", Whole(1, 2**31)),
         output=Choice("value", "leaves"),
-        min_samples_leaf=Whole(1, 2**31),
+        min_samples_leaf=word_or("auto", Whole(1, 2**31)),
+        splitter=Choice("random", "best", "auto"),
         replace=Flag(),
     ),
     _family(
