@@ -305,7 +305,7 @@ class _Race:
         best = min(self.runners, key=lambda one: self._error(one.left_out))
         if best.name == "trees" or not np.isfinite(best.left_out).all():
             return
-        rest = self.source.targets() - best.left_out
+        rest = combining.coarse(self.source.targets() - best.left_out)
         source = replace(self.source, encoded=rest.__getitem__)
         grown = next((one.model.functions for one in self.runners if one.name == "trees"), None)
         columns = cast(TreeFunctions, grown).max_features if grown is not None else "auto"

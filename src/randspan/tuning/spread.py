@@ -19,6 +19,7 @@ from ..frame import Reading
 from ..portfolio import Spread
 from ..solvers import Task
 from ..sources import Source
+from .combining import coarse
 
 Array = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ def of_errors(
     size = np.abs(away)
     floor = FLOOR * np.median(size, axis=0)
     floor = np.where(floor > 0, floor, np.finfo(np.float64).tiny)
-    logs = np.log(np.maximum(size, floor))
+    logs = coarse(np.log(np.maximum(size, floor)))
     rows = replace(source, encoded=logs.__getitem__)
     columns = max(1, source.n_features // 3)
     family = Trees(SHARE, columns, min_samples_leaf=LEAF)
