@@ -3,7 +3,8 @@
 *sets*: twelve tables, 5,000 training rows and all rows up to 50,000, three splits; LightGBM,
 CatBoost, HistGradientBoosting and extra trees with their defaults, in the same process, one after
 the other. *tables*: Adult, COMPAS and bike sharing as data frames, and three tables with a fifth of
-all cells missing. *forest*: Forest Cover with seven classes, 522,911 rows.
+all cells missing. *forest*: Forest Cover with seven classes, 522,911 rows. *again*: the same seed
+once more, and on one thread.
 
 Differences of errors are judged by their paired standard error over test rows; `validation_` by the
 same error on test rows, in standard errors of their difference; intervals by how many test rows
@@ -46,6 +47,8 @@ CATBOOST, LIGHTGBM, BOOSTING = "CatBoost", "LightGBM", "HistGradientBoosting"
 COVERAGE, FEW_TO_COVER = 0.9, 2_000
 FRAMES = ("Adult", "COMPAS", "bike")
 HOLED = ("cal_housing", "pol", "magic")
+# With exact kernels and turned inputs; with functions and a stage; with classes.
+AGAIN = (("protein", 5_000), ("cal_housing", 50_000), ("bike_hour", 50_000), ("letter", 5_000))
 
 
 def ours(classes: bool, effort: str = "balanced") -> Any:
@@ -172,7 +175,9 @@ def _interval_score(lower, upper, y) -> float:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def run(quick: bool, parts: Iterable[str] = ("sets", "tables", "forest")) -> dict[str, Any]:
+def run(
+    quick: bool, parts: Iterable[str] = ("sets", "tables", "forest", "again")
+) -> dict[str, Any]:
     result = report.in_parts({part: PARTS[part] for part in parts}, quick)
     wanted = {"lightgbm": LIGHTGBM, "catboost": CATBOOST}
     result["absent"] = [who for package, who in wanted.items() if not find_spec(package)]
@@ -342,8 +347,59 @@ def text_of_forest(found: dict[str, Any]) -> str:
     return f"{known}{found['whole_mb'] / 1e3:.1f} GB\n\n{found['portfolio']}"
 
 
-PARTS = {"sets": sets, "tables": of_tables, "forest": of_forest}
-TEXTS = {"sets": text_of_sets, "tables": text_of_sets, "forest": text_of_forest}
+# -- the same seed ---------------------------------------------------------------------------------
+
+
+def again(quick: bool) -> dict[str, Any]:
+    """The same seed twice on all threads, and on one: bits, portfolios, predictions."""
+    found: list[dict[str, Any]] = []
+    for which, size in (("pol", 200),) if quick else AGAIN:
+        split = loaded(which, size, 0)
+        classes = split.task == "classification"
+        models = [
+            ours(classes).set_params(n_jobs=jobs).fit(split.X_train, split.y_train)
+            for jobs in (None, None, 1)
+        ]
+        said = [
+            one.decision_function(split.X_test) if classes else one.predict(split.X_test)
+            for one in models
+        ]
+        first, _, alone = ([c.name for c in one.portfolio_ if c.weight] for one in models)
+        found.append({
+            "set": which, "rows": len(split.y_train), "bits": bool((said[0] == said[1]).all()),
+            "portfolio": first == alone,
+            "apart": float(np.abs(said[0] - said[2]).max() / np.abs(said[0]).max()),
+        })  # fmt: skip
+    same, alike = (min(one[what] for one in found) for what in ("bits", "portfolio"))
+    promises = [
+        report.bar("same seed and threads: same bits", float(same), ">=", 1),
+        report.bar("one thread: the same portfolio", float(alike), ">=", 1),
+        report.bar("one thread: predictions apart", max(o["apart"] for o in found), "<=", 1e-8),
+    ]
+    return {"runs": found, "bars": promises}
+
+
+def text_of_again(found: dict[str, Any]) -> str:
+    rows = [
+        (
+            one["set"],
+            f"{one['rows']}",
+            f"{one['bits']}",
+            f"{one['portfolio']}",
+            f"{one['apart']:.1e}",
+        )
+        for one in found["runs"]
+    ]
+    return report.table(("set", "rows", "same bits", "one thread: same", "apart"), rows)
+
+
+PARTS = {"sets": sets, "tables": of_tables, "forest": of_forest, "again": again}
+TEXTS = {
+    "sets": text_of_sets,
+    "tables": text_of_sets,
+    "forest": text_of_forest,
+    "again": text_of_again,
+}
 
 
 def text(result: dict[str, Any]) -> str:

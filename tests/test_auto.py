@@ -153,6 +153,7 @@ def test_a_linear_model_among_them_extrapolates():
 def test_a_stage_is_kept_only_where_it_pays(monkeypatch):
     few = replace(racing.EFFORTS["balanced"], exact_rows=400, functions=200)
     monkeypatch.setitem(racing.EFFORTS, "balanced", few)
+    monkeypatch.setattr(racing, "FEW_ROWS", 400)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 6))
     smooth = np.sin(2 * X[:, 0]) + np.cos(X[:, 1] * X[:, 2])
@@ -167,6 +168,17 @@ def test_a_stage_is_kept_only_where_it_pays(monkeypatch):
         if both._model.staged:
             with pytest.raises(ValueError, match=r"trees after .* left over"):
                 method(X[:5], (smooth + jump)[:5])
+
+
+def test_what_trees_learn_from_is_the_same_whatever_the_last_digits_are():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(1000, 2)) * [1e-3, 50.0]
+    said = combining.coarse(values)
+    np.testing.assert_allclose(said, values, atol=2.0**-13 * values.std(axis=0).max())
+    shaken = values * (1 + 1e-12 * rng.normal(size=values.shape))
+    assert np.array_equal(combining.coarse(shaken), said)
+    constant = np.full((10, 1), 0.3)
+    assert np.array_equal(combining.coarse(constant), constant)
 
 
 # -- classes -------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from .parts.randomness import raw_bits
 from .parts.rows import Rows
 from .parts.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
 
-# Trees, more for classes, and at most so many rows, that the choice of max_features looks at.
+# Trees, more for classes, and at most so many rows, that a choice by out-of-bag rows looks at.
 TRIALS, TRIALS_OF_CLASSES, TRIAL_ROWS, TRIAL_VALUES = 20, 40, 8_000, 2**25
-# With more columns trees take longer: they are not tried where the error has risen so far already.
+# No more columns, or rows of a leaf, are tried where the error has risen so far already.
 UPHILL = 1.03
 # Trees whose majorities are compared.
 VOTES = (4, 8)

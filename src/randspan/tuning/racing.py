@@ -44,9 +44,9 @@ class Effort:
     Attributes
     ----------
     kernels : int
-        How many kernels are fitted to as many rows; more have one, beside trees.
+        How many kernels are fitted to few rows; more have one, beside trees.
     exact_rows : int
-        Up to so many rows with all their functions.
+        Up to so many rows a kernel has all its functions.
     functions : int
         Nyström functions of more rows, at most.
     rows_each : int
@@ -56,7 +56,7 @@ class Effort:
         Of bins, which very many rows have in place of kernels.
     thorough : bool
         Whether trees of few rows are tried with several numbers of columns, and trees are grown on
-        what the best model of many leaves over (an exact kernel machine leaves them nothing).
+        what the best model of many leaves over.
     budget : Budget
         What the comparison of kernels is worth.
     """
@@ -76,7 +76,7 @@ EFFORTS = {
         1, 5_000, 1536, 7, 40, 20, False, Budget(400, 25, Descent(20, 500), Descent(8, 400))
     ),
     "balanced": Effort(
-        2, 7_900, 2048, 4, 100, 45, True, Budget(800, 50, Descent(32, 600), Descent(16, 600))
+        2, 5_000, 2048, 5, 100, 45, True, Budget(800, 50, Descent(32, 600), Descent(16, 600))
     ),
     "best": Effort(
         2, 12_000, 4096, 3, 300, 100, True, Budget(800, 50, Descent(50, 1200), Descent(25, 1200))
@@ -86,9 +86,8 @@ EFFORTS = {
 MANY_ROWS = 100_000
 # Of so many, rows that bins leave out to be judged by, and rows that their ridge is found with.
 JUDGES, SAMPLE = 20_000, 50_000
-# Columns that are tried for a split where nobody compares them, for numbers and for classes: of
-# few rows, so many times those of an exact kernel machine.
-USUAL_SHARES, FEW = (0.6, 1 / 3), 2
+# Columns that are tried for a split where nobody compares them, for numbers and for classes.
+USUAL_SHARES = (0.6, 1 / 3)
 # Trees that very many rows have at least.
 FEWEST_TREES = 20
 # Kernels that are compared, by the distance that scales are learned for, the first with it.
@@ -99,12 +98,11 @@ KERNELS = {
     ),
     "cityblock": (Fourier("laplacian"), Fourier("stable", p=1, q=0.7)),
 }
-# Of how many rows the second kernel has all its functions, as a share of those of the first.
-SECOND = 0.65
 # A kernel whose error is so many times that of the best adds nothing to it.
 FAR_BEHIND = 1.1
-# The stage has this share of the trees.
-STAGE = 0.5
+# Up to so many rows there is a second kernel, and beyond, in its place, trees on what the first
+# leaves over: it is little of few rows. They have this share of the trees.
+FEW_ROWS, STAGE = 10_000, 0.5
 # With fewer rows there is nothing to weigh models by.
 FEWEST_ROWS = 20
 
@@ -182,7 +180,7 @@ class _Race:
             return
         self._enter("trees", self._trees)
         self._enter("linear", self._linear)
-        if self.effort.thorough and not self._few:
+        if self.effort.thorough and self.source.n_rows > FEW_ROWS:
             self._stage()
 
     # -- candidates ----------------------------------------------------------------------------
@@ -195,7 +193,7 @@ class _Race:
         if ranked[0][2].importances is not None:
             self.importances = ranked[0][2].importances
         taken: dict[str, Frame] = {}
-        most = self.effort.kernels if self._few else 1
+        most = self.effort.kernels if self.source.n_rows <= FEW_ROWS else 1
         limit = FAR_BEHIND * ranked[0][0]
         for error, doubt, frame in ranked:
             metric, far = _metric(frame.family), error > limit
@@ -220,8 +218,7 @@ class _Race:
     def _kernel(self, frame: Frame, first: bool) -> Model:
         """The best kernel, or that of the other distance, on which less is spent."""
         n, machine = self.source.n_rows, self.engine.machine(self.task.memory_limit)
-        most = self.effort.exact_rows if first else SECOND * self.effort.exact_rows
-        exact = n <= most and kernel_fits(n, machine)
+        exact = n <= self.effort.exact_rows and kernel_fits(n, machine)
         if self.wanted.n_components is not None:
             exact = self.wanted.n_components == np.inf
         if exact:
@@ -261,18 +258,14 @@ class _Race:
         return built, left_out
 
     def _trees(self) -> Model:
-        # The best cuts of many targets, or of very many rows, take too long to find.
-        few = self.source.n_targets == 1 and self.source.n_rows <= MANY_ROWS
-        family = Trees(min_samples_leaf="auto", splitter="auto" if few else "random")
-        if not self.effort.thorough and self.source.n_rows <= FEW * self.effort.exact_rows:
+        # The best cuts of many targets, or of very many rows, take too long to find; few rows have
+        # kernels that are worth more than either kind of trees.
+        worth = self.source.n_targets == 1 and FEW_ROWS < self.source.n_rows <= MANY_ROWS
+        family = Trees(min_samples_leaf="auto", splitter="auto" if worth else "random")
+        if not self.effort.thorough and self.source.n_rows <= FEW_ROWS:
             share = USUAL_SHARES[self.classes]
             family = Trees(max_features=max(1, round(share * self.source.n_features)))
         return self._fitted(self._frame(family, self._n_trees))
-
-    @property
-    def _few(self) -> bool:
-        """Whether rows are so few that kernels have all their functions."""
-        return self.source.n_rows <= self.effort.exact_rows
 
     @property
     def _n_trees(self) -> int:
