@@ -276,6 +276,26 @@ def test_a_certificate_shows_every_term(loss):
     json.dumps(found.as_dict())
 
 
+def test_functions_of_ones_own_are_certified_by_their_users_word():
+    """Hypotheses that look at no row: sup|φ| is given, and what rows contradict is refused."""
+    X, y = classes()
+
+    def waves(X, y, rng):
+        frequencies = rng.normal(size=X.shape[1])
+        return lambda X: np.sin(X @ frequencies)
+
+    family = rs.Hypotheses(waves, targets="random")
+    model = rs.SpanClassifier(family, 20, loss="hinge", alpha=0.1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="sup="):
+        rs.theory.certify(model, X, y)
+    found = rs.theory.certify(model, X, y, sup=1.0)
+    largest = 20 * np.abs(model.weights_).max()
+    assert pytest.approx(largest + abs(model.intercept_[0])) == found.C
+    assert "your word" in found.remarks[0]
+    with pytest.raises(ValueError, match="beyond sup"):
+        rs.theory.certify(model, X, y, sup=0.5)
+
+
 def test_theorem_1_is_for_a_minimiser_in_a_box():
     X, y = classes()
     known = {"loss": "hinge", "random_state": 0}

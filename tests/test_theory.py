@@ -73,9 +73,29 @@ VALUES = {
         lambda: mp.mpf(3) / 2 * (2 + mp.sqrt(6) + 1 + 3) / 10,
     ),
     "RHSS 4.1": (lambda: rhss.lemma_4_1(2, 5, 0.5, c=2.0), lambda: mp.mpf(4) ** 6),
+    "RHSS 4.1, lower half": (
+        lambda: rhss.lemma_4_1_lower(1, 3, 1.25, c=0.5),
+        lambda: mp.mpf("0.4") ** 2,
+    ),
     "RHSS 4.2": (lambda: rhss.lemma_4_2(0.1, 0.25), lambda: mp.mpf("0.35")),
-    "RHSS 4.3": (lambda: rhss.lemma_4_3(20, 10.0), lambda: mp.e**-2),
-    "RHSS 4.4": (lambda: rhss.lemma_4_4(3, 3), lambda: mp.mpf(0)),
+    "RHSS 4.3, smallest": (
+        lambda: rhss.theorem_4_3(100, 16, 2.0)["smallest"],
+        lambda: mp.mpf(4),
+    ),
+    "RHSS 4.3, largest": (
+        lambda: rhss.theorem_4_3(100, 4, 1.5, C=2.0)["largest"],
+        lambda: mp.mpf("15.5"),
+    ),
+    "RHSS 4.3, chance": (
+        lambda: rhss.theorem_4_3(100, 16, 2.0)["chance"],
+        lambda: 2 * mp.e**-2,
+    ),
+    "RHSS 4.4 (i)": (lambda: rhss.lemma_4_4_i(3, 3), lambda: mp.mpf(0)),
+    "RHSS 4.4 (i), printed": (
+        lambda: rhss.lemma_4_4_i(4, 36, printed=True),
+        lambda: 2 * mp.e**-8,
+    ),
+    "RHSS 4.4 (ii)": (lambda: rhss.lemma_4_4_ii(20, 10.0), lambda: mp.e**-2),
     "RHSS 4.6": (
         # √(nε)/(2c‖y‖) = √(4·0.64)/(2·2) = 0.4
         lambda: rhss.theorem_4_6(4, 4, 0.64, 2.0),
@@ -121,6 +141,12 @@ VALUES = {
             mp.mpf("0.5") * 4 * (LN(10_000) + 1) / 100 + 8 * LN(100) / 100 * (8 * ROOT2 * 18 + 1)
         ),
     ),
+    "BSW 9, high probability": (
+        lambda: bsw.theorem_9(
+            40_000, 400, noise=1.0, bound=2.0, norm=1.0, sup_square=1.0, c=1.0, eta=0.1
+        ),
+        lambda: 4 * (LN(40_000) + 1) / 100 + 8 * LN(4_000) / 400 * (8 * ROOT2 + 4),
+    ),
     "BSW best P": (lambda: bsw.best_P(10_000, 3.0), lambda: mp.mpf(300)),
     "BSW equation 2": (
         lambda: bsw.equation_2(1000, 30, 2.0, 1.5, 0.1, (0.5, 2.0)),
@@ -151,6 +177,64 @@ VALUES = {
     ),
     "BSW cost, solve": (lambda: bsw.cost(100, 2)["solve"], lambda: mp.mpf(10_000)),
 }
+
+
+#: what the documents prove, by their numbers: SPEC's table of section 3
+RESULTS = {
+    "UA Theorem 3.1": ua.theorem_3_1,
+    "UA Theorem 3.2": ua.theorem_3_2,
+    "UA remark": ua.remark_3_2,
+    "UA Proposition 4.1": ua.proposition_4_1,
+    "UA equation 11": ua.equation_11,
+    "UA Theorem 4.2": ua.expansion_mixture_norm,
+    "RKS Lemma 1": rks.lemma_1,
+    "RKS Lemma 2": rks.lemma_2,
+    "RKS Lemma 3": rks.lemma_3,
+    "RKS Lemma 4": rks.lemma_4,
+    "RKS Theorem 1": rks.theorem_1,
+    "RKS appendix, Theorem 2": rks.theorem_2,
+    "RKS Rademacher": rks.rademacher,
+    "RHSS Lemma 4.1": rhss.lemma_4_1,
+    "RHSS Lemma 4.1, lower half": rhss.lemma_4_1_lower,
+    "RHSS Lemma 4.2": rhss.lemma_4_2,
+    "RHSS Theorem 4.3": rhss.theorem_4_3,
+    "RHSS Lemma 4.4 (i)": rhss.lemma_4_4_i,
+    "RHSS Lemma 4.4 (ii)": rhss.lemma_4_4_ii,
+    "RHSS Theorem 4.6": rhss.theorem_4_6,
+    "RHSS Corollary 4.7": rhss.corollary_4_7,
+    "RHSS Corollary 4.7, best k": rhss.best_k,
+    "RHSS exact law": rhss.exact_chance,
+    "RHSS Theorem 4.8": rhss.theorem_4_8,
+    "RHSS Theorem 4.9": rhss.theorem_4_9,
+    "RHSS metric (2)": grassmannian.hausdorff,
+    "BSW Lemma 7": bsw.lemma_7,
+    "BSW Theorem 8": bsw.theorem_8,
+    "BSW Theorem 9": bsw.theorem_9,
+    "BSW equation 2": bsw.equation_2,
+    "BSW equation 6": bsw.equation_6,
+    "BSW truncation": bsw.truncation,
+    "BSW sup of sheets": bsw.sup_square_sheet,
+    "BSW sup of wavelets": bsw.sup_square_wavelets,
+    "BSW sup of anisotropic wavelets": bsw.sup_square_anisotropic,
+    "BSW cost": bsw.cost,
+}
+
+
+def test_every_inequality_of_the_documents_is_there():
+    """No result of the table is missing, and no function of a document's module is not in it."""
+    steps = {"lemma_7_variance", "best_P", "minimax_exponent", "exact_quantile", "loss_constants"}
+    steps |= {"random_signs", "of_signed_sums", "cellwise_rademacher", "empirical_rademacher"}
+    steps |= {"expansion_rkhs_norm"}
+    for module in (ua, rks, rhss, bsw):
+        own = {
+            name
+            for name, value in vars(module).items()
+            if callable(value) and getattr(value, "__module__", "") == module.__name__
+        }
+        listed = {
+            result.__name__ for result in RESULTS.values() if result.__module__ == module.__name__
+        }
+        assert {name for name in own if not name.startswith("_")} - steps == listed, module
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -190,11 +274,17 @@ REFUSED = {
     "loss must be one of": lambda: rks.loss_constants("absolute", 1.0),
     "bounded": lambda: ua.expansion_mixture_norm(np.ones(2), np.inf),
     "0 < m < n": lambda: rhss.lemma_4_1(5, 5, 0.1),
-    "at most 1": lambda: rhss.lemma_4_1(1, 5, 1.5),
+    "at most √2": lambda: rhss.lemma_4_1(1, 5, 1.5),
+    "a tall matrix": lambda: rhss.theorem_4_3(4, 5, 0.0),
+    "√n ≥ C√k": lambda: rhss.lemma_4_4_i(4, 5, printed=True, C=2.0),
+    "radius must be": lambda: grassmannian.hausdorff(np.eye(2), np.eye(2), 0.0),
     "k ≤ n": lambda: rhss.theorem_4_6(5, 4, 0.1, 1.0),
     "0 < k < n": lambda: rhss.exact_quantile(5, 5, 1.0, 0.1),
     "P ≥ 15 log P": lambda: bsw.theorem_8(1.0, 1.0, 61, 1.0),
     "P ≥ 62": lambda: bsw.theorem_8(1.0, 1.0, 1, 1.0),
+    "P ≥ 15 log.P/η., that is": lambda: bsw.theorem_9(
+        100, 62, noise=1.0, bound=1.0, norm=1.0, sup_square=1.0, c=1.0, eta=0.05
+    ),
     r"P ≥ 15 log\(P/η\)": lambda: bsw.theorem_8(1.0, 1.0, 62, 1.0, eta=0.05),
     "s > d/2": lambda: bsw.sup_square_wavelets(1.0, 2, 1.0),
     "s_m > 1/2": lambda: bsw.sup_square_anisotropic([0.5, 1.0], 1.0),
@@ -477,6 +567,39 @@ def test_distances_of_subspaces():
     assert grassmannian.distance(U, np.column_stack([U, U[:, 0]])) == pytest.approx(0, abs=1e-12)
 
 
+def test_metric_2_is_the_hausdorff_distance_of_unit_spheres():
+    """Points of a circle in U, and how far each is from the circle in V."""
+    rng = np.random.default_rng(8)
+    turns = np.linspace(0, 2 * np.pi, 4001)
+    circle = np.stack([np.cos(turns), np.sin(turns)])
+    for _ in range(5):
+        U, V = (grassmannian.basis(rng.normal(size=(5, 2))) for _ in range(2))
+        far = 0.0
+        for one, other in ((U, V), (V, U)):
+            points = one @ circle
+            near = other @ (other.T @ points)
+            far = max(
+                far, np.linalg.norm(points - near / np.linalg.norm(near, axis=0), axis=0).max()
+            )
+        # Between two points of the grid the distance changes by 1e-6 at most.
+        assert grassmannian.hausdorff(U, V) == pytest.approx(far, abs=2e-6)
+        assert grassmannian.hausdorff(U, V, 3.0) == pytest.approx(3 * far, abs=1e-5)
+        assert grassmannian.hausdorff(U, V) > grassmannian.distance(U, V)
+    assert grassmannian.hausdorff(U, V[:, :1]) == pytest.approx(np.sqrt(2))
+    assert grassmannian.hausdorff(U, U) == pytest.approx(0, abs=1e-7)
+
+
+def test_lines_of_the_plane_are_covered_by_as_many_balls_as_lemma_4_1_says():
+    """A ball of radius ε holds the lines within 2 arcsin(ε/2): √2 ≤ Nε ≤ π/2 + √2 up to ε = √2."""
+    radii = np.linspace(0.01, np.sqrt(2), 500)
+    balls = np.ceil(np.pi / 2 / (2 * np.arcsin(radii / 2)) - 1e-12)
+    assert (rhss.lemma_4_1_lower(1, 2, radii, c=np.sqrt(2)) <= balls + 1e-9).all()
+    assert (balls <= rhss.lemma_4_1(1, 2, radii, c=np.pi / 2 + np.sqrt(2))).all()
+    # Neither half has much to spare.
+    assert (balls * radii).min() < 1.5
+    assert (balls * radii).max() > 2.2
+
+
 def test_lemma_4_2_holds():
     rng = np.random.default_rng(5)
     for _ in range(300):
@@ -484,9 +607,9 @@ def test_lemma_4_2_holds():
         U = rng.normal(size=(n, m))
         V = U + 10.0 ** rng.uniform(-3, 0) * rng.normal(size=(n, m))
         S = U @ rng.normal(size=(m, 4)) + 0.1 * rng.normal(size=(n, 4))
-        apart = grassmannian.distance(U, V)
-        bound = rhss.lemma_4_2(grassmannian.approximation_distance(S, U), apart)
-        assert grassmannian.approximation_distance(S, V) <= bound + 1e-12
+        for apart in (grassmannian.distance(U, V), grassmannian.hausdorff(U, V)):
+            bound = rhss.lemma_4_2(grassmannian.approximation_distance(S, U), apart)
+            assert grassmannian.approximation_distance(S, V) <= bound + 1e-12
     # attained: the one vector that U has and V has not
     assert grassmannian.approximation_distance(np.eye(3)[:, 0], np.eye(3)[:, [1]]) == 1.0
 

@@ -303,6 +303,32 @@ def test_the_exact_law_of_the_error_of_a_random_subspace():
         assert abs(share - delta) < 4 * np.sqrt(delta * (1 - delta) / 2000)
 
 
+def test_theorem_4_3_holds_for_normal_entries():
+    """With c = 1/2 and C = 1 (Davidson and Szarek), and the smallest value is near its bound."""
+    rng, runs = np.random.default_rng(9), 400
+    for n, k, t in ((60, 10, 1.0), (200, 150, 1.5)):
+        sizes = np.array(
+            [np.linalg.svd(rng.normal(size=(n, k)), compute_uv=False)[[0, -1]] for _ in range(runs)]
+        )
+        with quietly():
+            found = rhss.theorem_4_3(n, k, t)
+        outside = (sizes[:, 0] > found["largest"]) | (sizes[:, 1] < found["smallest"])
+        chance = found["chance"]
+        assert outside.mean() <= chance + 4 * np.sqrt(chance * (1 - chance) / runs)
+        assert abs(sizes[:, 0].mean() - (np.sqrt(n) + np.sqrt(k))) < 1.0  # the bound's centre
+
+
+def test_lemma_4_4_ii_is_the_chance_that_no_line_of_the_plane_is_near():
+    """Lines within ±φ of one have the chance 2φ/π = 1/N."""
+    rng, k, phi, runs = np.random.default_rng(10), 8, 0.3, 20_000
+    covering = np.pi / (2 * phi)
+    missed = (rng.uniform(-np.pi / 2, np.pi / 2, size=(runs, k)) ** 2 > phi**2).all(axis=1).mean()
+    bound = rhss.lemma_4_4_ii(k, covering)
+    exact = (1 - 1 / covering) ** k
+    assert missed == pytest.approx(exact, abs=4 * np.sqrt(exact / runs))
+    assert exact <= bound < 1.2 * exact + 0.1
+
+
 def test_theorem_4_6_and_corollary_4_7_hold_beside_the_exact_law():
     for n in (3, 5, 9):
         for k in range(1, n):

@@ -104,8 +104,12 @@ def theorem_9(
     norm: Number,
     sup_square: Number,
     c: Number,
+    eta: Number | None = None,
 ) -> Number:
     """E‖f* - T_L ĝ‖² ≤ c·max(σ², L²)(log N + 1)P/N + (8 log P/P)(8(1+√2)‖α*‖² sup‖φ‖² + L²).
+
+    With ``eta`` (equation 5), with probability 1 - η over the draw of the functions, and log(P/η)
+    in place of log P.
 
     Parameters
     ----------
@@ -119,13 +123,15 @@ def theorem_9(
         As in `lemma_7`.
     c : float
         A universal constant, for which nobody has given a number: the result is known up to it.
+    eta : float, optional
+        η; then P ≥ 15 log(P/η).
     """
     require_nonnegative(noise=noise, bound=bound, c=c)
     require_positive(N=N)
     L = np.asarray(bound, dtype=np.float64)
     estimation = c * np.maximum(np.asarray(noise) ** 2, L**2) * (np.log(N) + 1) * P / N
     # The target's norm stands there with a factor of 8.
-    return plain(estimation + theorem_8(np.sqrt(8) * np.asarray(norm), sup_square, P, bound))
+    return plain(estimation + theorem_8(np.sqrt(8) * np.asarray(norm), sup_square, P, bound, eta))
 
 
 def best_P(N: Number, norm: Number) -> Number:

@@ -46,7 +46,7 @@ def angles(U: ArrayLike, V: ArrayLike) -> NDArray[np.float64]:
 def distance(U: ArrayLike, V: ArrayLike) -> float:
     """‖P_U - P_V‖, the sine of the largest angle; 1 where dimensions differ.
 
-    P are the orthogonal projections.
+    P are the orthogonal projections. The document's own metric is `hausdorff`.
 
     Parameters
     ----------
@@ -63,6 +63,32 @@ def distance(U: ArrayLike, V: ArrayLike) -> float:
         return 1.0
     found = angles(U, V)
     return float(np.sin(found[0])) if found.size else 0.0
+
+
+def hausdorff(U: ArrayLike, V: ArrayLike, radius: float = 1.0) -> float:
+    """2r sin(θ/2), θ the largest principal angle: metric (2) of the document.
+
+    The Hausdorff distance of the spheres of radius r in U and V: no point of one is farther than
+    this from the other. √2 r where dimensions differ.
+
+    Parameters
+    ----------
+    U, V : array of shape (n, m)
+        Columns that span them.
+    radius : float, default=1.0
+        r.
+
+    Examples
+    --------
+    >>> import numpy as np, randspan as rs
+    >>> round(rs.theory.grassmannian.hausdorff([[1.0], [0.0]], [[1.0], [1.0]]), 4)  # 45°
+    0.7654
+    """
+    require(radius > 0, f"radius must be positive, got {radius!r}")
+    if basis(U).shape[1] != basis(V).shape[1]:
+        return float(np.sqrt(2) * radius)
+    found = angles(U, V)
+    return float(2 * radius * np.sin(found[0] / 2)) if found.size else 0.0
 
 
 def approximation_distance(vectors: ArrayLike, U: ArrayLike) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_n_components
+from ..checks import check_n_components, check_number
 from ..estimators import SpanClassifier, SpanRegressor
 from ..families import Family
 from ..families.parts.randomness import seed_from
@@ -277,6 +277,7 @@ def certify(
     *,
     held_out: tuple[ArrayLike, ArrayLike] | None = None,
     cells: bool = False,
+    sup: float | None = None,
 ) -> Certificate:
     """What is guaranteed of the risk of a fitted model, with probability 1 - δ, term by term.
 
@@ -301,6 +302,9 @@ def certify(
         Pearson for the share of wrong classes, empirical Bernstein for mean losses).
     cells : bool, default=False
         Whether bins, whose class has not the complexity C/√m, are certified by that of their cells.
+    sup : float, optional
+        sup|φ| of functions of one's own (`Hypotheses`) that were drawn without a look at these
+        rows. Both are your word: what X shows of it is checked.
 
     Returns
     -------
@@ -321,12 +325,15 @@ def certify(
     check_is_fitted(model)
     family, functions = model.frame_.family, model.functions_
     _refuse_machine(model)
-    if family.trains:
+    if family.trains and sup is None:
         raise ValueError(
             f"Functions of {family!r} were trained on these rows: bounds are for functions drawn "
-            "independently of them. Hold out rows, and trust their interval."
+            "independently of them. Hold out rows, and trust their interval; or give sup= if "
+            "yours were drawn without a look at any row."
         )
-    _refuse_unbounded(model)
+    if sup is None:
+        _refuse_unbounded(model)
+    bounded = family.bounded if sup is None else _vouched(sup, functions, X)
     if family.sparse and not cells:
         raise ValueError(
             f"The class of {family!r} has not the complexity C/√m: one grid with every row in a "
@@ -338,14 +345,17 @@ def certify(
         wanted = "two classes" if several else "one target"
         raise ValueError(f"These bounds are for {wanted}; the model has {len(weights)} columns.")
     largest = functions.n_components * float(np.abs(weights).max(initial=0.0))
-    C = family.bounded * largest + float(np.abs(model.intercept_).max())
+    C = bounded * largest + float(np.abs(model.intercept_).max())
     cellwise = _cellwise(functions, X) if family.sparse else None
     known = {"functions": functions.n_components, "cellwise": cellwise}
     rows = _Rows.of(model, X, y)
     new = None if held_out is None else _Rows.of(model, *held_out)
-    if isinstance(model, SpanClassifier):
-        return _of_classifier(model, rows, new, delta, C, known)
-    return _of_regressor(model, rows, new, delta, C, known)
+    of_kind = _of_classifier if isinstance(model, SpanClassifier) else _of_regressor
+    found = of_kind(model, rows, new, delta, C, known)
+    return found if sup is None else replace(found, remarks=(_WORD.format(sup), *found.remarks))
+
+
+_WORD = "That |φ| ≤ {:g}, and that functions were drawn without a look at these rows, is your word."
 
 
 @dataclass(frozen=True, eq=False)
@@ -519,6 +529,20 @@ def _refuse_unbounded(model) -> None:
             f"Functions of {family!r} are not bounded, and every bound here rests on sup|φ|: use a "
             "bounded family (Fourier, Stumps, sigmoid units, Bumps, Bins)."
         )
+
+
+def _vouched(sup: float, functions, X) -> float:
+    """A sup|φ| that somebody gave, if these rows do not contradict it."""
+    sup = check_number("sup", sup, at_least=0)
+    rows = as_rows(X)
+    for start in range(0, len(rows), ROWS):
+        values = functions(rows.values[start : start + ROWS])
+        largest = float(abs(values).max()) if values.size else 0.0
+        if largest > sup * (1 + 1e-5):  # features are computed in float32
+            raise ValueError(
+                f"A function has the value ±{largest:g} on these rows, beyond {sup=:g}."
+            )
+    return sup
 
 
 def _cellwise(functions, X) -> float:

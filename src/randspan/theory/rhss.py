@@ -28,30 +28,47 @@ from .conditions import (
 
 
 def lemma_4_1(m: Number, n: Number, eta: Number, c: Number = 1.0) -> Number:
-    """N(η) ≤ (c/η)^{m(n-m)}: balls of radius η that cover the m-dimensional subspaces of ℝⁿ.
+    """N(ε) ≤ (c₂/ε)^{m(n-m)}: balls of radius ε that cover the m-dimensional subspaces of ℝⁿ.
 
-    The distance is that of projections, ‖P_U - P_V‖ (`grassmannian.distance`); m(n - m) is the
-    dimension of the Grassmannian.
+    Distances are those of the document's metric (2) for unit spheres, of which √2 is the largest
+    (`grassmannian.hausdorff`); m(n - m) is the dimension of the Grassmannian. Szarek's result; its
+    other half is `lemma_4_1_lower`.
 
     Parameters
     ----------
     m, n : int
     eta : float
-        Radius, at most 1.
+        ε, at most √2.
     c : float, default=1.0
-        A universal constant, for which the document gives no number.
+        c₂, a universal constant for which the document gives no number.
     """
     require(np.less(m, n) & np.greater(m, 0), f"0 < m < n, got m={m!r}, n={n!r}")
     require_positive(eta=eta, c=c)
-    require(np.less_equal(eta, 1), f"distances of subspaces are at most 1, got eta={eta!r}")
+    require(
+        np.less_equal(eta, np.sqrt(2)), f"distances of unit spheres are at most √2, got {eta!r}"
+    )
     with np.errstate(over="ignore"):
         return plain(np.power(np.asarray(c) / eta, np.asarray(m) * (np.asarray(n) - m) * 1.0))
+
+
+def lemma_4_1_lower(m: Number, n: Number, eta: Number, c: Number = 1.0) -> Number:
+    """N(ε) ≥ (c₁/ε)^{m(n-m)}: no fewer balls cover the m-dimensional subspaces of ℝⁿ.
+
+    Parameters
+    ----------
+    m, n, eta
+        As in `lemma_4_1`.
+    c : float, default=1.0
+        c₁, smaller than c₂.
+    """
+    return lemma_4_1(m, n, eta, c)
 
 
 def lemma_4_2(distance: Number, apart: Number) -> Number:
     """d(S, V) ≤ d(S, U) + d(U, V): how well a subspace V approximates what U approximates.
 
-    d(S, U) = sup_{y in S} ‖y - P_U y‖/‖y‖ (`grassmannian.approximation_distance`).
+    d(S, U) = sup_{y in S} ‖y - P_U y‖/‖y‖ (`grassmannian.approximation_distance`), and d(U, V) is
+    metric (2), or the smaller sine of the largest angle.
 
     Parameters
     ----------
@@ -64,8 +81,66 @@ def lemma_4_2(distance: Number, apart: Number) -> Number:
     return plain(np.asarray(distance) + apart)
 
 
-def lemma_4_3(k: Number, covering: Number) -> Number:
-    """(1 - 1/N)^k ≤ exp(-k/N): the chance that no line of k falls into a ball of probability 1/N.
+def theorem_4_3(
+    n: Number, k: Number, t: Number, c: Number = 0.5, C: Number = 1.0
+) -> dict[str, Number]:
+    """√n - C√k - t ≤ s_min(A) ≤ s_max(A) ≤ √n + C√k + t with probability 1 - 2exp(-ct²).
+
+    A is a matrix of n × k independent entries of mean 0 and variance 1 with sub-Gaussian tails
+    (Vershynin). c and C depend on the tails; 1/2 and 1 are those of normal entries.
+
+    Parameters
+    ----------
+    n, k : int
+        k ≤ n.
+    t : float
+    c, C : float
+
+    Returns
+    -------
+    dict
+        "smallest" and "largest", the two bounds of singular values, and "chance", with which one
+        of them fails at most.
+    """
+    require(np.less_equal(k, n), f"a tall matrix has k ≤ n, got k={k!r}, n={n!r}")
+    require_nonnegative(t=t)
+    require_positive(k=k, c=c, C=C)
+    root, width = np.sqrt(n), np.asarray(C) * np.sqrt(k) + t
+    chance = np.minimum(2 * np.exp(-np.asarray(c) * np.asarray(t) ** 2), 1.0)
+    say_if_vacuous(np.less_equal(root, width), "singular values are at least 0 anyway")
+    return {
+        "smallest": plain(np.maximum(root - width, 0.0)),
+        "largest": plain(root + width),
+        "chance": plain(chance),
+    }
+
+
+def lemma_4_4_i(
+    k: Number, n: Number, printed: bool = False, c: Number = 0.5, C: Number = 1.0
+) -> Number:
+    """δ₁ = 0: k ≤ n prediction vectors of a continuous distribution are independent.
+
+    Printed is the chance 2exp(-c(√n - C√k)²) that the smallest singular value vanishes by
+    `theorem_4_3`, which asks for k ≤ n all the same.
+
+    Parameters
+    ----------
+    k, n : int
+    printed : bool, default=False
+        The value of Theorem 4.3, for comparison.
+    c, C : float
+        As in `theorem_4_3`.
+    """
+    require(np.less_equal(k, n), f"independence needs k ≤ n, got k={k!r}, n={n!r}")
+    if not printed:
+        return plain(np.zeros(np.broadcast_shapes(np.shape(k), np.shape(n))))
+    t = np.sqrt(n) - np.asarray(C) * np.sqrt(k)
+    require(np.greater_equal(t, 0), f"√n ≥ C√k, got n={n!r}, k={k!r}, C={C!r}")
+    return plain(np.minimum(2 * np.exp(-np.asarray(c) * t**2), 1.0))
+
+
+def lemma_4_4_ii(k: Number, covering: Number) -> Number:
+    """(1 - 1/N)^k ≤ exp(-k/N) = δ₂: the chance that no line of k falls into a ball of chance 1/N.
 
     Parameters
     ----------
@@ -76,19 +151,6 @@ def lemma_4_3(k: Number, covering: Number) -> Number:
     """
     require_positive(k=k, covering=covering)
     return plain(np.exp(-np.asarray(k) / covering))
-
-
-def lemma_4_4(k: Number, n: Number) -> Number:
-    """δ₁ = 0: k ≤ n prediction vectors of a continuous distribution are independent.
-
-    Printed is the bound of a tall random matrix, which asks for k ≤ n all the same.
-
-    Parameters
-    ----------
-    k, n : int
-    """
-    require(np.less_equal(k, n), f"independence needs k ≤ n, got k={k!r}, n={n!r}")
-    return plain(np.zeros(np.broadcast_shapes(np.shape(k), np.shape(n))))
 
 
 def theorem_4_6(
@@ -107,10 +169,10 @@ def theorem_4_6(
     c : float, default=1.0
         The constant of `lemma_4_1`.
     delta_1 : float, default=0.0
-        The chance of dependent predictions; 0 for continuous distributions (`lemma_4_4`).
+        The chance of dependent predictions; 0 for continuous distributions (`lemma_4_4_i`).
     """
     require_positive(error=error, norm=norm, c=c, k=k)
-    lemma_4_4(k, n)
+    lemma_4_4_i(k, n)
     share = np.sqrt(np.asarray(n) * error) / (2 * np.asarray(c) * norm)
     found = delta_1 + np.exp(-np.asarray(k) * share ** (np.asarray(n) - 1.0))
     say_if_vacuous(found > 0.99, "failure may have a chance of more than 99 %")
