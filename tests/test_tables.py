@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import pickle
 import warnings
 
@@ -15,10 +16,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 import randspan as rs
+from randspan.keys import fingerprints
 from randspan.tables import Columns, of_array, read
-from randspan.tables.folds import FOLDS, folds_of, keys_of
+from randspan.tables.folds import FOLDS, folds_of
 from randspan.tables.statistics import TargetStatistics
 
 R, C = rs.SpanRegressor, rs.SpanClassifier
@@ -137,6 +140,62 @@ def test_what_clocks_show_is_what_counts():
     assert rows[0][0] == pd.Timestamp("2024-06-01 05:00").timestamp()
 
 
+HOURS = [datetime.datetime(2024, 6, 1) + datetime.timedelta(hours=5 * i) for i in range(4)]
+TICKS, EIGHTHS = pd.Series(HOURS), [decimal.Decimal(i) / 8 for i in range(4)]
+ZONES = ["America/New_York", "Asia/Kolkata", "UTC", "Etc/GMT+5", "dateutil/America/New_York"]
+ZONED = [datetime.timezone(datetime.timedelta(hours=-5, minutes=-30)), *ZONES]
+
+
+@pytest.mark.parametrize("zone", ZONED, ids=str)
+@pytest.mark.parametrize("unit", ["s", "ns"])
+def test_all_time_zones_and_units_are_dates(zone, unit):
+    """narwhals does not know pandas' zones whose names hold an underscore."""
+    dates = TICKS.where([True, True, False, True]).astype(f"datetime64[{unit}]")
+    known = read(pd.DataFrame({"t": dates})).columns[0]
+    zoned = read(pd.DataFrame({"t": dates.dt.tz_localize(zone)})).columns[0]
+    assert zoned.kind == "date"
+    np.testing.assert_array_equal(zoned.values, known.values)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "values"),
+    [
+        (pa.array(EIGHTHS, pa.decimal128(10, 3)), "number", np.arange(4) / 8),
+        (pa.array(EIGHTHS, pa.decimal256(40, 3)), "number", np.arange(4) / 8),
+        (pa.array([2**63, None, 1, 2**60], pa.uint64()), "number", [2.0**63, np.nan, 1, 2.0**60]),
+        (pa.array([h.date() for h in HOURS], pa.date64()), "date", None),
+        (pa.array(HOURS, pa.timestamp("s", "America/New_York")), "date", None),
+        (pa.array(["a", None, "b", "a"]).dictionary_encode(), "category", [0, -1, 1, 0]),
+        (pl.Series(EIGHTHS), "number", np.arange(4) / 8),
+        (pl.Series(range(4), dtype=pl.Int128), "number", range(4)),
+        (pl.Series(HOURS, dtype=pl.Datetime("ms", "America/New_York")), "date", None),
+        (pd.Series(pd.arrays.SparseArray([0.0, 1, 2, 3])), "number", range(4)),
+        (pd.Series(EIGHTHS, dtype=pd.ArrowDtype(pa.decimal128(10, 3))), "number", np.arange(4) / 8),
+    ],
+    ids=lambda one: str(getattr(one, "type", getattr(one, "dtype", ""))),
+)
+def test_types_that_narwhals_has_no_name_for_are_read_too(column, kind, values):
+    frame = pa.table({"c": column}) if isinstance(column, pa.Array) else column.to_frame("c")
+    found = read(frame).columns[0]
+    assert found.kind == kind
+    if values is not None:
+        np.testing.assert_array_equal(found.values, values)
+    R("stumps", 5, random_state=0).fit(frame, np.arange(4.0)).predict(frame)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [EIGHTHS, HOURS, [h.date() for h in HOURS], list(pd.interval_range(0, 4)), [b"a", b"b"] * 2],
+    ids=lambda levels: type(levels[0]).__name__,
+)
+def test_levels_of_any_type_can_be_saved(levels, tmp_path):
+    frame = pd.DataFrame({"k": pd.Series(levels * 5, dtype=object)})
+    model = R("stumps", 5, categories=["k"], random_state=0).fit(frame, np.arange(len(frame)) % 4)
+    model.save(tmp_path / "model.rsp")
+    again = rs.load(tmp_path / "model.rsp")
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+
+
 def test_missing_is_missing_however_it_is_written():
     values = [1.0, None, 3.0]
     frames = [
@@ -183,8 +242,16 @@ def test_categories_by_name_index_and_flag():
             pd.DataFrame({"a": [datetime.timedelta(1), datetime.date(2020, 1, 1)]}, dtype=object),
             "durations into numbers",
         ),
-        (pl.DataFrame({"a": [[1], [2]]}), "'a' holds List"),
-        (pl.DataFrame({"a": [b"x", b"y"]}), "'a' holds Binary"),
+        (pl.DataFrame({"a": [[1], [2]]}), r"'a' holds list \(List"),
+        (pl.DataFrame({"a": [b"x", b"y"]}), r"'a' holds bytes \(Binary"),
+        (pl.DataFrame({"a": [datetime.time(1)] * 2}), r"'a' holds time"),
+        (pa.table({"a": [{"b": 1}] * 2}), "'a' holds dict"),
+        (pd.DataFrame({"a": pd.period_range("2020", periods=2, freq="M")}), "'a' holds Period"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "more than one column named 'a'"),
+        (pd.DataFrame([[1, "x"], [3, "y"]], columns=["a", "a"]), "more than one column named 'a'"),
+        (pa.table([pa.array([1, 2])] * 2, names=["a", "a"]), "more than one column named 'a'"),
+        (pl.DataFrame({"a": [1, 2]}).lazy(), r"polars LazyFrame.*call \.collect\(\)"),
+        (pd.DataFrame(index=[0, 1]), r"0 feature\(s\)"),
         (pd.DataFrame({"a": ["x", "y"], "b": [1, np.inf]}), "infinity"),
     ],
 )
@@ -193,7 +260,19 @@ def test_what_is_no_column_is_refused_by_name(frame, message):
         R("stumps", 5).fit(frame, [1.0, 2.0])
 
 
+def test_levels_whose_squares_are_no_numbers_are_names(rng):
+    """A column that keeps their order would overflow."""
+    frame = pd.DataFrame({"a": rng.integers(0, 5, size=60) * 1e200, "b": rng.normal(size=60)})
+    model = rs.SpanRegressor(n_components=5, categories=["a"], random_state=0)
+    found = model.fit(frame, frame["b"]).predict(frame)
+    names = frame.assign(a=frame["a"].astype(str))
+    np.testing.assert_allclose(model.fit(names, frame["b"]).predict(names), found, atol=1e-6)
+
+
 def test_categories_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match=r"a sequence of names, indices or flags.* got 3\.5"):
+        rs.SpanRegressor(categories=3.5).fit(np.ones((9, 2)), np.ones(9))
+
     X, y = np.zeros((5, 2)), np.arange(5.0)
     for categories, message in (([2], "no column of X"), (["z"], "no column"), ([True], "1 flags")):
         with pytest.raises(ValueError, match=message):
@@ -242,6 +321,31 @@ def test_known_numbers_say_what_is_missing():
         np.testing.assert_allclose(found[row, m], best, atol=0.6)
     away = (found - X)[missing]
     assert away.std() < 0.75 * (X.mean(axis=0) - X)[missing].std()
+
+
+def test_guesses_do_not_depend_on_threads():
+    """From a hundred columns on products and inverses had other last digits on two threads."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 120))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(Columns.read([(of_array(X), None, None)]).encode(of_array(X)))
+    np.testing.assert_array_equal(*found)
+
+
+def test_guesses_count_rows_by_their_weight_and_in_no_order():
+    rng = np.random.default_rng(0)
+    n = 600
+    X = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4))
+    X[rng.random((n, 4)) < 0.2] = np.nan
+    weights = rng.integers(1, 4, n)
+    again = rng.permutation(np.repeat(np.arange(n), weights))  # no fewer rows fit in the sample
+    weighted = Columns.read([(of_array(X), None, weights.astype(float))])
+    repeated = Columns.read([(of_array(X[again]), None, None)])
+    table = of_array(X)
+    np.testing.assert_array_equal(weighted.encode(table), repeated.encode(table))
 
 
 def test_guesses_stay_within_the_range_and_do_not_depend_on_order():
@@ -342,7 +446,7 @@ def test_many_levels_are_told_by_targets_of_other_folds():
     table, Y = read(frame), y[:, None]
     columns = Columns.read([(table, Y, None)])
     assert columns.parts == ["target of level", "x"]
-    folds, m = folds_of(keys_of(table), False), columns.encoders[0].statistics.strength[0]
+    folds, m = folds_of(table.keys, False), columns.encoders[0].statistics.strength[0]
     found = columns.encode(table, training=True)[:, 0]
     for row in range(0, 3000, 300):
         others = (frame["level"] == frame["level"][row]) & (folds != folds[row])
@@ -424,7 +528,7 @@ def test_rows_that_repeat_each_other_are_still_told_apart():
     model = R("stumps", 100, random_state=0).fit(frame[:2000], y[:2000])
     assert model.frame_.columns.copies
     assert np.mean((model.predict(frame[2000:]) - y[2000:]) ** 2) < 0.2
-    folds = folds_of(keys_of(read(frame)), True)
+    folds = folds_of(read(frame).keys, True)
     assert np.bincount(folds[level == 3], minlength=FOLDS).max() < (level == 3).sum() / 2
 
 
@@ -510,7 +614,8 @@ def test_any_split_of_a_table_is_one_fit(kind):
 def test_leave_one_out_of_a_table_is_refitting():
     frame, y = mixed(120, levels=40)
     options = {"alpha": 0.5, "dtype": "float64", "clip": None}
-    model = R("fourier", 30, random_state=0, **options).fit(frame, y)
+    many = {"many": "category"}  # of three rows a level
+    model = R("fourier", 30, columns=many, random_state=0, **options).fit(frame, y)
     left = model.leave_one_out(frame, y)
     for row in (0, 17, 63):
         rest = np.arange(120) != row
@@ -533,6 +638,155 @@ def test_frames_are_read_from_blocks_of_tables():
         rs.Frame.read(iter(blocks), "stumps", 40)
     numbers = rs.Frame.read((b[["flag"]] for b, _ in blocks), "stumps", 40, random_state=0)
     assert numbers.columns is None
+
+
+# -- the same whatever the threads, the library and the order --------------------------------------
+
+
+def test_what_is_read_does_not_depend_on_threads_or_order():
+    """Products of BLAS had other last digits on two threads, and targets have other folds then."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 40, 11_000)
+    frame = pd.DataFrame({"level": [f"L{i}" for i in level], "x": rng.normal(size=len(level))})
+    y = (rng.normal(size=40)[level] + rng.normal(size=len(level)))[:, None]
+    each, order, table = rng.uniform(size=len(level)), rng.permutation(len(level)), read(frame)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            columns = Columns.read([(table, y, each)])
+            found.append(columns.encode(table, True, y, each)[order])
+    shuffled = read(frame.iloc[order])
+    columns = Columns.read([(shuffled, y[order], each[order])])
+    found.append(columns.encode(shuffled, True, y[order], each[order]))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_keys_are_those_of_the_matrix_where_all_are_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (50, 3)) * np.array([1.0, 0.5, 1e9])
+    expected = fingerprints(X)
+    forms = [
+        pd.DataFrame(X),
+        pd.DataFrame(X, columns=list("abc")).astype({"a": int, "b": np.float32, "c": "Int64"}),
+        as_polars(pd.DataFrame(X, columns=list("abc"))),
+        as_arrow(pd.DataFrame(X, columns=list("abc"))),
+    ]
+    for form in forms:
+        np.testing.assert_array_equal(read(form).keys, expected)
+    np.testing.assert_array_equal(read(X, [0, 1]).keys, expected)  # categories that are numbers
+    np.testing.assert_array_equal(fingerprints(sparse.csr_array(X)), expected)
+    flags = pd.DataFrame({"a": [True, False], "b": [0, 1]})
+    np.testing.assert_array_equal(read(flags).keys, fingerprints(np.array([[1.0, 0], [0, 1]])))
+
+
+def test_keys_know_rows_again_in_any_library_and_block():
+    frame, _ = mixed(300)
+    keys = read(frame).keys
+    assert len(np.unique(keys)) == 300
+    for other in (as_polars(frame), as_arrow(frame)):
+        np.testing.assert_array_equal(read(other).keys, keys)
+    np.testing.assert_array_equal(read(frame[::-1]).keys, keys[::-1])
+    nothing = frame[frame["few"].isna()]  # a block whose column holds nothing has no type there
+    empty = nothing.assign(few=pd.Series([None] * len(nothing), dtype=object, index=nothing.index))
+    np.testing.assert_array_equal(read(empty).keys, keys[frame["few"].isna()])
+    wide = pd.DataFrame({"id": [2**60, 2**60 + 1]})
+    assert len(np.unique(read(wide, ["id"]).keys)) == 2
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_repeated_rows_are_not_told_their_own_targets(classes):
+    """With every row three times, a level without effect is still seen to have none."""
+    rng = np.random.default_rng(0)
+    n = 600
+    x, y = rng.normal(size=n), rng.normal(size=n)
+    y = (y > 0).astype(float) if classes else y
+    frame = pd.DataFrame({"level": [f"L{i}" for i in rng.integers(0, 150, n)], "x": x})
+    table, again = read(pd.concat([frame] * 3)), np.tile(y, 3)[:, None]
+    columns = Columns.read([(table, again, None)])
+    # Threefold rows make levels differ by more than chance; what rows are told is of others' noise.
+    told = columns.encode(table, True, again)[:, 0]
+    assert told.std() > 0
+    assert abs(np.corrcoef(told[:n], y)[0, 1]) < 4 / np.sqrt(n)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("again", [1, 3])
+def test_levels_that_are_all_there_is_are_told_by_their_other_measurements(classes, again):
+    """Ten rows a level, and no other column; each of them three times has nothing to leak by."""
+    rng = np.random.default_rng(0)
+    level, effects = rng.integers(0, 100, 2000), rng.normal(size=100)
+    y = effects[level] + 0.5 * rng.normal(size=2000)
+    frame = pd.DataFrame({"level": [f"L{i}" for i in level]})
+    y = (y > 0).astype(float) if classes else y
+    table, Y = read(pd.concat([frame[:1000]] * again)), np.tile(y[:1000], again)[:, None]
+    columns = Columns.read([(table, Y, None)])
+    assert columns.copies == (again == 1)
+    if again == 1:
+        told, new = columns.encode(table, True, Y)[:, 0], columns.encode(read(frame[1000:]))[:, 0]
+        mine, others = (np.corrcoef(*pair)[0, 1] for pair in ((told, Y[:, 0]), (new, y[1000:])))
+        # A correlation of 1,000 rows has a standard error of 0.03 at most.
+        assert abs(mine - others) < 4 * np.sqrt(2) * 0.03
+        assert mine > 0.5
+
+
+def test_rows_of_few_places_are_told_apart_whatever_their_order():
+    rng = np.random.default_rng(0)
+    n = 3000
+    level, weights = rng.integers(0, 40, n), rng.integers(0, 3, n).astype(float)
+    frame = pd.DataFrame({"level": [f"L{i}" for i in level]})
+    y = (rng.random(n) < rng.uniform(size=40)[level]).astype(float)[:, None]
+    order = rng.permutation(n)
+    found = []
+    for rows in (slice(None), order):
+        table, there = read(frame.iloc[rows]), weights[rows] > 0
+        columns = Columns.read([(table, y[rows], weights[rows])])
+        told = columns.encode(table, True, y[rows], weights[rows])[there, 0]
+        fold_of = columns.encode(table.some(there), True, y[rows][there], weights[rows][there])
+        np.testing.assert_array_equal(told, fold_of[:, 0])  # rows without weight are not there
+        found.append(np.sort(told + 10 * level[rows][there] + 1000 * y[rows][there, 0]))
+        assert np.std(told) > 0.1
+    np.testing.assert_array_equal(*found)
+
+
+# -- what comes in another type than in training ---------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [5, 20])
+def test_levels_are_known_again_as_text_and_as_numbers(levels):
+    rng = np.random.default_rng(0)
+    k, x = rng.integers(0, levels, 300), rng.normal(size=300)
+    y = rng.normal(size=levels)[k] + x
+    forms = [
+        pd.DataFrame({"k": one, "x": x}) for one in (k, k.astype(str), k.astype(float), list(k))
+    ]
+    for trained in forms[:2]:
+        model = R("stumps", 30, categories=["k"], random_state=0).fit(trained, y)
+        for form in forms:
+            np.testing.assert_array_equal(model.predict(form), model.predict(trained))
+    options = {"categories": ["k"], "dtype": "float64", "alpha": 0.1}
+    held = R("stumps", 30, random_state=0, **options).partial_fit(forms[0], y)
+    held.forget(forms[1][:100], y[:100])  # by keys
+    rest = R(n_components=30, frame=held.frame_, **options)
+    rest = rest.partial_fit(forms[2][100:], y[100:])
+    np.testing.assert_allclose(held.predict(forms[0]), rest.predict(forms[0]), atol=1e-6)
+
+
+def test_text_of_numbers_is_read_as_the_numbers_it_was():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(100, 2)), columns=["a", "b"])
+    model = R("stumps", 30, random_state=0).fit(frame, frame["a"])
+    np.testing.assert_array_equal(model.predict(frame.astype(str)), model.predict(frame))
+    with pytest.raises(ValueError, match="'a' was a number in training and is a category"):
+        model.predict(frame.assign(a="much"))
+
+
+def test_no_level_known_is_said():
+    columns = Columns.read([(read(pd.DataFrame({"v": ["a"] * 30 + ["b"] * 10})), None, None)])
+    with pytest.warns(UserWarning, match="'y', 'z'; not one that it had, such as 'a', 'b'"):
+        columns.encode(read(pd.DataFrame({"v": ["y", "z"]})))
+    with pytest.warns(UserWarning, match=r"had not \('1'; not one"):
+        columns.encode(read(pd.DataFrame({"v": ["1", "1"]})))  # no level is that number
 
 
 # -- scikit-learn's contract -----------------------------------------------------------------------

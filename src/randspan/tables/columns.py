@@ -6,8 +6,7 @@ row that are known (`relations`).
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,16 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..keys import Keys
+from ..sums import total, total_in
+from ..text import warn
 from .encoders import DAY, PERIODS, Date, Number, OneHot, Targets
-from .folds import copies_prevail, folds_of, keys_of
+from .folds import folds_of
 from .levels import LevelSums
+from .names import Block, settled
 from .reading import CATEGORY, DATE, NOTHING, NUMBER, Column, Table
+from .recognition import recognised
 from .relations import ROWS, Relations
 
 Array = NDArray[np.float64]
 
 # A category of more levels is told by statistics of targets.
 MOST_LEVELS = 10
+# So many columns are named in a warning.
+MOST_TOLD = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +41,7 @@ class Columns:
     ----------
     encoders : tuple of Encoder
     copies : bool
-        Whether most rows are there more than once, so that copies are told apart by their order.
+        Whether rows of equal inputs are told apart, as these are few (`folds.told_apart`).
     relations : Relations or None
         How numbers depend on each other, where some are missing.
     """
@@ -48,34 +54,39 @@ class Columns:
     def read(
         cls, blocks: Iterable[tuple[Table, Array | None, Array | None]], copies: bool | None = None
     ) -> Columns:
-        """Read blocks of (table, targets, weights), in one pass."""
-        readers: list[_Reader] = []
-        samples: list[tuple[NDArray[np.uint64], Array]] = []
-        for table, targets, weights in blocks:
-            if weights is not None:  # rows without weight are not there
-                there = weights > 0
-                table, weights = table.some(there), weights[there]
-                targets = None if targets is None else targets[there]
-            if copies is None:
-                copies = copies_prevail(table)
-            if not readers:
-                readers = [_Reader(column.name) for column in table.columns]
-            _check_width(len(readers), table)
-            each = np.ones(table.n_rows) if weights is None else weights
-            keys = keys_of(table)
-            folds = folds_of(keys, copies)
-            first = np.argsort(keys, kind="stable")[:ROWS]
-            rows = np.column_stack([column.values[first] for column in table.columns])
-            samples.append((keys[first], rows))
-            for reader, column in zip(readers, table.columns, strict=True):
-                reader.add(column, targets, each, folds)
-        encoders = tuple(reader.done() for reader in readers)
-        if not samples:
+        """Read blocks of (table, targets, weights).
+
+        What text is, and which columns are names of rows, is found in all blocks together; what
+        follows sees rows as they are then.
+        """
+        present = [Block.of(*block) for block in blocks]
+        if not present:
             raise ValueError("There are no rows to read the frame from.")
-        keys, rows = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+        for block in present[1:]:
+            _check_width(present[0].table.shape[1], block.table)
+        tables = recognised([block.table for block in present])
+        present = [replace(b, table=t) for b, t in zip(present, tables, strict=True)]
+        left, present = settled(present, copies, MOST_LEVELS)
+        if copies is None:
+            copies = present[0].told_apart
+        readers = [_Reader(column.name) for column in present[0].table.columns]
+        samples: list[tuple[Keys, Array, Array]] = []
+        for block in present:
+            table, each, folds = block.table, block.each, block.folds(copies)
+            some, first, weighed = _sample(table.keys, each)
+            rows = np.column_stack([column.values[first] for column in table.columns])
+            samples.append((some, rows, weighed))
+            for reader, column in zip(readers, table.columns, strict=True):
+                reader.add(column, block.targets, each, folds)
+        encoders = tuple(left.get(j) or reader.done() for j, reader in enumerate(readers))
+        if not any(encoder.width for encoder in encoders):
+            encoders = (replace(encoders[0], alone=True), *encoders[1:])
+        keys, rows, weighed = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+        _, first, weighed = _sample(keys, weighed)
         numbers = [encoder.kind == NUMBER for encoder in encoders]
-        sample = rows[np.argsort(keys, kind="stable")[:ROWS]][:, numbers].astype(np.float64)
-        return cls(encoders, bool(copies), Relations.of(sample))
+        relations = Relations.of(rows[first][:, numbers].astype(np.float64), weighed)
+        _warn(encoders, [column.wanted for column in present[0].table.columns])
+        return cls(encoders, copies, relations)
 
     @classmethod
     def of_numbers(cls, table: Table, means: Array) -> Columns:
@@ -84,29 +95,33 @@ class Columns:
         pairs = zip(table.columns, means.tolist(), strict=True)
         return cls(tuple(Number(column.name, value, 0.0) for column, value in pairs))
 
-    def encode(self, table: Table, training: bool = False) -> Array:
-        """Rows as numbers; of ``training`` rows statistics of targets leave out their own fold."""
+    def known(self, table: Table) -> Table:
+        """The table as that of training was: text of numbers as numbers, levels by their names."""
         _check_width(len(self.encoders), table)
-        told = any(isinstance(encoder, Targets) for encoder in self.encoders)
-        folds = folds_of(keys_of(table), self.copies) if training and told else None
+        pairs = zip(self.encoders, table.columns, strict=True)
+        return Table(tuple(encoder.known(column) for encoder, column in pairs), table.n_rows)
+
+    def encode(
+        self,
+        table: Table,
+        training: bool = False,
+        targets: Array | None = None,
+        weights: Array | None = None,
+    ) -> Array:
+        """Rows as numbers; of ``training`` rows statistics of targets leave out their own fold."""
+        table, folds = self.known(table), None
+        if training and any(isinstance(encoder, Targets) for encoder in self.encoders):
+            folds = folds_of(table.keys, self.copies, targets, weights)
         blocks, strange = [], []
         for encoder, column in zip(self.encoders, self._guessed(table), strict=True):
-            if column.kind not in (encoder.kind, NOTHING):
-                raise ValueError(
-                    f"Column {encoder.name!r} was a {encoder.kind} in training and is a "
-                    f"{column.kind} now."
-                )
-            if column.kind == NOTHING:
-                column = _nothing(encoder.kind, column)
             block, unknown = encoder.encode(column, folds)
             blocks.append(block)
             if unknown:
                 strange.append(f"{encoder.name!r} has {unknown}")
         if strange:
             more = f" and {len(strange) - 5} more columns" if len(strange) > 5 else ""
-            warnings.warn(
+            warn(
                 f"Column {'; '.join(strange[:5])}{more}: the mean is taken for them.",
-                stacklevel=6,
             )
         return np.hstack(blocks) if blocks else np.empty((table.n_rows, 0))
 
@@ -114,7 +129,7 @@ class Columns:
         """The columns, with guesses for numbers that are missing."""
         columns = list(table.columns)
         places = [j for j, encoder in enumerate(self.encoders) if encoder.kind == NUMBER]
-        if self.relations is None or any(columns[j].kind == CATEGORY for j in places):
+        if self.relations is None:
             return columns
         guesses = self.relations(np.column_stack([columns[j].values for j in places]))
         for j, guess in zip(places, guesses.T, strict=True):
@@ -124,7 +139,7 @@ class Columns:
     @cached_property
     def places(self) -> NDArray[np.intp]:
         """Which column of the table every column of numbers comes from."""
-        return np.repeat(np.arange(len(self.encoders)), [len(e.parts) for e in self.encoders])
+        return np.repeat(np.arange(len(self.encoders)), [e.width for e in self.encoders])
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:
@@ -145,6 +160,11 @@ class Columns:
         return [part for encoder in self.encoders for part in encoder.parts]
 
     @property
+    def width(self) -> int:
+        """How many columns of numbers there are."""
+        return sum(encoder.width for encoder in self.encoders)
+
+    @property
     def categories(self) -> list[int]:
         """Which columns of the table are categories."""
         return [j for j, encoder in enumerate(self.encoders) if encoder.kind == CATEGORY]
@@ -159,14 +179,32 @@ class Columns:
         return {name: vars(self)[name] for name in ("encoders", "copies", "relations")}
 
 
+def _warn(encoders: Sequence[Any], wanted: Sequence[str]) -> None:
+    """Say which columns are not taken for what they look like, where nobody has said so."""
+    told = [
+        (encoder.name, encoder.remark)
+        for encoder, kind in zip(encoders, wanted, strict=True)
+        if encoder.remark and not (kind and encoder.expected)
+    ]
+    if told:
+        shown = "; ".join(f"{name!r} {remark}" for name, remark in told[:MOST_TOLD])
+        left = len(told) - MOST_TOLD
+        more = f"; and {left} more columns" if left > 0 else ""
+        warn(
+            f"Column {shown}{more}. To have one read otherwise, say so, such as "
+            f"columns={{{told[0][0]!r}: 'category'}}; print(model.frame_) shows all.",
+        )
+
+
+def _sample(keys: Keys, weights: Array) -> tuple[Keys, NDArray[np.intp], Array]:
+    """Some of the different rows, by their keys: where they are, and what all like them weigh."""
+    known, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    return known[:ROWS], first[:ROWS], total_in(places, weights, len(known))[:ROWS]
+
+
 def _check_width(expected: int, table: Table) -> None:
     if table.shape[1] != expected:
         raise ValueError(f"X has {table.shape[1]} columns, and {expected} are expected.")
-
-
-def _nothing(kind: str, column: Column) -> Column:
-    values = np.full(len(column.values), -1) if kind == CATEGORY else column.values
-    return Column(column.name, kind, values)
 
 
 @dataclass
@@ -181,6 +219,8 @@ class _Reader:
     lower: float = np.inf
     upper: float = -np.inf
     timed: bool = False
+    form: Any = None
+    begins: bool = False
     sums: LevelSums = field(default_factory=LevelSums)
 
     def add(self, column: Column, targets: Array | None, weights: Array, folds: NDArray) -> None:
@@ -191,12 +231,14 @@ class _Reader:
                 f"Column {self.name!r} is a {self.kind} in one block and a {column.kind} in "
                 "another."
             )
+        self.form = column.form if self.form is None else self.form
+        self.begins |= column.begins
         missing = column.missing
-        self.missing += float(weights[missing].sum())
-        self.weight += float(weights.sum())
+        self.missing += float(total(weights[missing]))
+        self.weight += float(total(weights))
         if self.kind == CATEGORY:
             self.sums.add(
-                _nothing(CATEGORY, column) if column.kind == NOTHING else column,
+                column.holes(CATEGORY) if column.kind == NOTHING else column,
                 targets,
                 weights,
                 folds,
@@ -206,13 +248,14 @@ class _Reader:
         values = column.values[there]
         if not len(values):
             return
-        self.total += float(weights[there] @ values)
+        self.total += float(total(weights[there] * values))
         self.lower, self.upper = min(self.lower, values.min()), max(self.upper, values.max())
         self.timed |= bool((values % DAY != 0).any())
 
     def done(self) -> Any:
         if self.kind == CATEGORY:
             levels, few = self.sums.levels(MOST_LEVELS)
+            levels = replace(levels, begins=self.begins)
             if few:
                 return OneHot(self.name, levels)
             return Targets(self.name, levels, self.sums.statistics(levels))
@@ -220,11 +263,11 @@ class _Reader:
         mean = self.total / there if there > 0 else 0.0
         share = self.missing / self.weight if self.weight > 0 else 0.0
         if self.kind != DATE:
-            return Number(self.name, mean, share)
+            return Number(self.name, mean, share, form=self.form)
         span = self.upper - self.lower
         periods = [
             name
             for name, length in PERIODS.items()
             if span > length and (name != "day" or self.timed)
         ]
-        return Date(self.name, mean, share, tuple(periods))
+        return Date(self.name, mean, share, tuple(periods), form=self.form)

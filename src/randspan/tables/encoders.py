@@ -1,5 +1,7 @@
 """What was read from one column, and how it becomes numbers.
 
+Text of numbers and dates is read in the form that it had in training (`amounts`, `dates`).
+
 A number that is missing keeps a place for a guess, and a column of 0 and 1 beside it says where. A
 category of few levels is one-hot; of many, it is what is known of the targets of a level
 (`statistics`). A date is a number of days, and its place in the year, the month, the week and the
@@ -8,14 +10,18 @@ day.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..text import short
+from .amounts import PERCENT, PLAIN, Amounts, Flags, says_nothing
+from .dates import ISO, Dates
 from .levels import HOLES, Levels
-from .reading import CATEGORY, DATE, NUMBER, Column
+from .reading import CATEGORY, DATE, IDENTIFIER, NOTHING, NUMBER, Column
+from .recognition import as_levels, read_as
 from .statistics import TargetStatistics
 
 Array = NDArray[np.float64]
@@ -23,6 +29,7 @@ Array = NDArray[np.float64]
 # What columns of 0 and 1 are multiplied by, in place of 1/standard deviation (docs/tables.md).
 FLAG, LEVEL = np.nan, 1.0
 DAY = 86_400.0
+NO_USE = "hardly repeat, or whose targets differ by no more than chance"
 PERIODS = {"year": 365.2425 * DAY, "month": 365.2425 / 12 * DAY, "week": 7 * DAY, "day": DAY}
 
 
@@ -40,6 +47,10 @@ class Encoder(Protocol):
         """Names of the columns that it becomes."""
 
     @property
+    def width(self) -> int:
+        """How many these are."""
+
+    @property
     def groups(self) -> list[int]:
         """Which of them share a scale."""
 
@@ -51,8 +62,55 @@ class Encoder(Protocol):
     def told(self) -> str:
         """What was read, for people."""
 
+    @property
+    def remark(self) -> str:
+        """What people may not expect, if anything."""
+
+    @property
+    def expected(self) -> bool:
+        """Whether who has said what the column is expects it."""
+
+    def known(self, column: Column) -> Column:
+        """The column as that of training was: of the same kind, with the same names of levels."""
+
     def encode(self, column: Column, folds: NDArray | None) -> tuple[Array, str]:
         """The columns, and what was not known of them before, if anything."""
+
+
+def _alike(name: str, kind: str, column: Column) -> Column:
+    """A column of this kind; one of another is refused."""
+    if column.kind == kind:
+        return column
+    if column.kind == NOTHING:
+        return column.holes(kind)
+    some = "".join(f", such as {level!r}" for level in column.levels[:1])
+    raise ValueError(
+        f"Column {name!r} was a {kind} in training and is a {column.kind} now{some}: hand it in as "
+        f"a {kind}."
+    )
+
+
+def _read(name: str, column: Column, form: Any, usual: Any) -> Column:
+    """A column of text by its form, or as programs write it; refused where it is neither."""
+    form = usual if form is None else form
+    found = read_as(form, column)
+    values = np.unique(column.values[np.isnan(found.values) & ~column.missing])
+    strange = [column.levels[place] for place in values]
+    odd = tuple(level for level in strange if not says_nothing(level))
+    if odd and not form.odd:
+        return _alike(name, form.kind, replace(column, levels=odd))
+    return found
+
+
+def _as_text(form: Any) -> str:
+    return "" if form is None else f", from text of {form.told}"
+
+
+def _remark(form: Any) -> str:
+    """That text was read as something else."""
+    if form is None:
+        return ""
+    return f"is read as {form.told}" + (", and text that is none as missing" if form.odd else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,22 +121,50 @@ class Number:
     mean: float
     holes: float
     kind: str = NUMBER
+    form: Amounts | Flags | None = None
 
     @property
     def parts(self) -> list[str]:
-        return [self.name, f"{self.name} is missing"][: 1 + (self.holes > 0)]
+        return [self.name, f"{self.name} is missing"][: self.width]
+
+    @property
+    def width(self) -> int:
+        return 1 + (self.holes > 0)
 
     @property
     def groups(self) -> list[int]:
-        return list(range(len(self.parts)))
+        return list(range(self.width))
 
     @property
     def units(self) -> list[float]:
-        return [np.nan, FLAG][: len(self.parts)]
+        return [np.nan, FLAG][: self.width]
 
     @property
     def told(self) -> str:
-        return f"mean {self.mean:.4g}"
+        return f"mean {short(self.mean)}{_as_text(self.form)}"
+
+    @property
+    def remark(self) -> str:
+        return _remark(self.form)
+
+    @property
+    def expected(self) -> bool:
+        return self.form is None or not self.form.odd
+
+    def known(self, column):
+        """Text of numbers is read as numbers."""
+        if column.kind == CATEGORY:
+            return _read(self.name, column, self.form, PLAIN)
+        if (
+            column.kind == NUMBER
+            and column.form is None
+            and getattr(self.form, "unit", "") == PERCENT
+        ):
+            raise ValueError(
+                f"Column {self.name!r} was text of percentages in training and holds numbers now, "
+                "which could be shares or percent: hand it in as text, such as '5%'."
+            )
+        return _alike(self.name, self.kind, column)
 
     def encode(self, column, folds):
         missing = column.missing
@@ -98,6 +184,7 @@ class Date:
     holes: float
     periods: tuple[str, ...]
     kind: str = DATE
+    form: Dates | None = None
 
     @property
     def parts(self) -> list[str]:
@@ -105,6 +192,10 @@ class Date:
             f"{self.name} {what} of {period}" for period in self.periods for what in ("sin", "cos")
         ]
         return [self.name, *places, *([f"{self.name} is missing"] if self.holes else [])]
+
+    @property
+    def width(self) -> int:
+        return 1 + 2 * len(self.periods) + (self.holes > 0)
 
     @property
     def groups(self) -> list[int]:
@@ -119,7 +210,23 @@ class Date:
     def told(self) -> str:
         mean = np.datetime64(round(self.mean), "s") if np.isfinite(self.mean) else "none"
         places = f"; place in {', '.join(self.periods)}" if self.periods else ""
-        return f"mean {mean}{places}"
+        return f"mean {mean}{places}{_as_text(self.form)}"
+
+    @property
+    def remark(self) -> str:
+        return _remark(self.form)
+
+    @property
+    def expected(self) -> bool:
+        return self.form is None or not self.form.odd
+
+    def known(self, column):
+        """Text of dates is read as dates, and numbers such as 20240131 where training had these."""
+        if column.kind == NUMBER and self.form is not None:
+            column = as_levels(column)
+        if column.kind == CATEGORY:
+            return _read(self.name, column, self.form, ISO)
+        return _alike(self.name, self.kind, column)
 
     def encode(self, column, folds):
         missing = column.missing
@@ -134,13 +241,52 @@ class Date:
         return np.column_stack(columns), HOLES if missing.any() else ""
 
 
+@dataclass(frozen=True, eq=False)
+class Identifier:
+    """A column that names rows, and says nothing of new ones: it is left out.
+
+    ``alone``: a constant stands in its place where there is no other column.
+    """
+
+    name: str
+    n_levels: int
+    holes: float
+    alone: bool = False
+    kind: str = IDENTIFIER
+
+    expected = True
+    width = property(lambda self: int(self.alone))
+    parts = property(lambda self: [self.name] * self.width)
+    groups = property(lambda self: [0] * self.width)
+    units = property(lambda self: [FLAG] * self.width)
+
+    @property
+    def told(self) -> str:
+        return f"{self.n_levels} levels, left out" if self.n_levels else "left out"
+
+    @property
+    def remark(self) -> str:
+        if not self.n_levels:
+            return ""
+        return f"is left out as an identifier ({self.n_levels} levels that {NO_USE})"
+
+    def known(self, column):
+        """Rows are what they would be without it."""
+        return Column(self.name, NUMBER, np.zeros(len(column.values)))
+
+    def encode(self, column, folds):
+        return np.zeros((len(column.values), self.width)), ""
+
+
 class _Category:
     """Columns that are told by levels; levels that are numbers keep their order in one beside."""
 
     name: str
+    kind: str
     levels: Levels
     #: the scale of columns of levels
     unit: float
+    expected = True
 
     @property
     def holes(self) -> float:
@@ -152,16 +298,37 @@ class _Category:
         raise NotImplementedError
 
     @property
+    def n_by_level(self) -> int:
+        """How many these are."""
+        raise NotImplementedError
+
+    @property
+    def width(self) -> int:
+        return self.n_by_level + (self.levels.numbers is not None)
+
+    @property
     def parts(self) -> list[str]:
         return self.by_level if self.levels.numbers is None else [*self.by_level, self.name]
 
     @property
     def groups(self) -> list[int]:
-        return [0] * len(self.by_level) + [1] * (self.levels.numbers is not None)
+        return [0] * self.n_by_level + [1] * (self.levels.numbers is not None)
 
     @property
     def units(self) -> list[float]:
-        return [self.unit] * len(self.by_level) + [np.nan] * (self.levels.numbers is not None)
+        return [self.unit] * self.n_by_level + [np.nan] * (self.levels.numbers is not None)
+
+    @property
+    def remark(self) -> str:
+        if self.levels.begins:
+            return f"is grouped by what its levels begin with ({self.levels.some})"
+        if not self.levels.open:
+            return ""
+        kept, left = self.levels.some, self.levels.pooled
+        return f"keeps its common levels ({kept}), and pools {left} others that {NO_USE}"
+
+    def known(self, column: Column) -> Column:
+        return self.levels.known(_alike(self.name, self.kind, column))
 
     def _and_order(self, found: Array, column: Column) -> Array:
         if self.levels.numbers is None:
@@ -184,8 +351,14 @@ class OneHot(_Category):
         return [f"{self.name} = {level}" for level in self.levels.shown]
 
     @property
+    def n_by_level(self) -> int:
+        return len(self.levels.shares)
+
+    @property
     def told(self) -> str:
         pooled = self.levels.pooled
+        if self.levels.open:
+            return f"{self.levels.some}, and {pooled} rare levels in one"
         return f"{len(self.levels.names)} levels" + (f", {pooled} of them rare" if pooled else "")
 
     def encode(self, column, folds):
@@ -209,6 +382,10 @@ class Targets(_Category):
     def by_level(self) -> list[str]:
         count = len(self.statistics.mean)
         return [f"target of {self.name}" + (f" {i}" if count > 1 else "") for i in range(count)]
+
+    @property
+    def n_by_level(self) -> int:
+        return len(self.statistics.mean)
 
     @property
     def told(self) -> str:

@@ -1,68 +1,54 @@
 """Folds of rows by what is in them: the same for a row in any block, in any order.
 
-Statistics of targets leave out the fold of a row, so that it is not told its own target. Rows that
-are alike are in one fold. Where most rows have copies their number among these, in order, decides
-as well; folds then depend on the order of rows.
+Statistics of targets leave out the fold of a row, so that it is not told its own target. Rows of
+equal inputs are in one fold, so that no copy tells it either. Where inputs are so few that equal
+ones are chance (`keys.few_places`), or hardly more than the levels of a category (measured more
+than once, with other results), that would leave nothing of a level: rows are then told apart by
+their targets, and those that are equal in both by their number among these, heavier ones first.
 """
 
 from __future__ import annotations
 
-import zlib
-from numbers import Real
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ..keys import Keys, few_places, mixed_in, with_targets
 from .reading import CATEGORY, Table
 
+Array = NDArray[np.float64]
+
 FOLDS = 10
+# Results differ where so many more rows differ in inputs or targets than in inputs.
+OTHER_RESULTS = 1.25
 
 
-def folds_of(keys: NDArray[np.uint64], copies: bool) -> NDArray[np.intp]:
-    """The fold of every row, given its key."""
-    if copies:
-        keys = _mixed(keys + _occurrence(keys))
-    return (keys % np.uint64(FOLDS)).astype(np.intp)
+def told_apart(table: Table, targets: Array | None) -> bool:
+    """Whether rows of equal inputs are told apart."""
+    if few_places(table.keys):
+        return True
+    levels = [len(np.unique(one.values)) for one in table.columns if one.kind == CATEGORY]
+    places = len(np.unique(table.keys))
+    if targets is None or 2 * max(levels, default=0) <= places:
+        return False
+    _, counts = np.unique(with_targets(table.keys, targets), return_counts=True)
+    repeated = np.gcd.reduce(counts) > 1  # rows as they are, by somebody
+    return len(counts) > OTHER_RESULTS * places and not repeated
 
 
-def copies_prevail(table: Table) -> bool:
-    """Whether fewer than half of the rows differ."""
-    return 2 * len(np.unique(keys_of(table))) < table.n_rows
+def folds_of(
+    keys: Keys, chance: bool, targets: Array | None = None, weights: Array | None = None
+) -> NDArray[np.intp]:
+    """The fold of every row, given its key and whether equal keys are chance."""
+    if chance:
+        keys = keys if targets is None else with_targets(keys, targets)
+        keys = mixed_in(keys, _number(keys, weights)[None])
+    return (mixed_in(keys, np.full((1, 1), FOLDS)) % np.uint64(FOLDS)).astype(np.intp)
 
 
-def keys_of(table: Table) -> NDArray[np.uint64]:
-    """64 bits for every row."""
-    keys = np.zeros(table.n_rows, np.uint64)
-    for column in table.columns:
-        if column.kind == CATEGORY:
-            known = np.array([*map(_key, column.levels), 1], dtype=np.uint64)
-            bits = known[column.values]
-        else:
-            values = column.values + 0.0  # no -0
-            bits = np.where(np.isnan(values), np.uint64(1), values.view(np.uint64))
-        keys = _mixed(keys ^ bits)
-    return keys
-
-
-def _key(level) -> int:
-    """The same for 1 and 1.0, which are the same level."""
-    text = repr(float(level)) if isinstance(level, Real) else str(level)
-    return zlib.crc32(text.encode()) + 2
-
-
-def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's finaliser (Steele, Lea and Flood 2014)."""
-    with np.errstate(over="ignore"):
-        keys = keys + np.uint64(0x9E3779B97F4A7C15)
-        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
-
-
-def _occurrence(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """How many rows before a row are like it."""
-    order = np.argsort(keys, kind="stable")
+def _number(keys: Keys, weights: Array | None) -> NDArray[np.intp]:
+    """How many rows of the same key are heavier than a row, or as heavy and before it."""
+    order = np.lexsort((keys,) if weights is None else (-weights, keys))
     _, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
-    found = np.empty(len(keys), np.uint64)
+    found = np.empty(len(keys), np.intp)
     found[order] = np.arange(len(keys)) - np.repeat(first, counts)
     return found

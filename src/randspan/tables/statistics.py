@@ -11,6 +11,7 @@ between levels are no more than chance, m is infinite and e says nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,11 @@ Array = NDArray[np.float64]
 
 # Standard errors that the variance between levels must be beyond zero.
 BEYOND_CHANCE = 2.0
+
+
+def beyond_chance(errors: float, n_targets: int) -> float:
+    """So many standard errors, where the largest of several targets is looked at (Bonferroni)."""
+    return -NormalDist().inv_cdf(NormalDist().cdf(-errors) / n_targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +46,20 @@ class TargetStatistics:
     strength: Array
 
     @classmethod
-    def of(cls, weights: Array, sums: Array, squares: Array, origin: Array) -> TargetStatistics:
+    def of(
+        cls,
+        weights: Array,
+        sums: Array,
+        squares: Array,
+        origin: Array,
+        beyond: float = BEYOND_CHANCE,
+    ) -> TargetStatistics:
         """From sums of targets beyond ``origin`` and of their squares."""
         total = weights.sum()
         away = sums.sum(axis=(0, 1)) / max(total, 1e-300)
         squares = squares - total * away**2
         sums = sums - weights[:, :, None] * away
-        strength = _strength(weights.sum(axis=1), sums.sum(axis=1), squares)
+        strength = _strength(weights.sum(axis=1), sums.sum(axis=1), squares, beyond)
         return cls(weights, sums, origin + away, strength)
 
     def __call__(self, places: NDArray[np.intp], folds: NDArray[np.intp] | None) -> Array:
@@ -65,7 +78,7 @@ class TargetStatistics:
         return self.mean + np.where(some[:, None] & told, away, 0.0)
 
 
-def _strength(W: Array, S: Array, squares: Array) -> Array:
+def _strength(W: Array, S: Array, squares: Array, beyond: float) -> Array:
     """σ²/τ² of every target, infinite where levels do not differ."""
     there = W > 0
     W, S = W[there], S[there]
@@ -78,4 +91,4 @@ def _strength(W: Array, S: Array, squares: Array) -> Array:
     effect = between / (levels - 1) - within
     chance = within * np.sqrt(2 / (levels - 1) + 2 / (n - levels))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(effect > BEYOND_CHANCE * chance, within * typical / effect, np.inf)
+        return np.where(effect > beyond * chance, within * typical / effect, np.inf)
