@@ -13,6 +13,7 @@ The rooms
 ``startup``     what ``import randspan`` adds to a session that has scikit-learn, and the first fit
 ``structured``  structured against independent frequencies: from how many columns on it pays
 ``peers``       error, time and memory beside seven other methods, on six data sets
+``messy``       a shop's table as pandas reads it, beside the same one cleaned by hand
 ``onnx``        exported models: onnxruntime's time for one row and for 1,000, and what differs
 
 Slow, so only when named:
@@ -22,13 +23,18 @@ Slow, so only when named:
 ``forest``      523,000 rows, 5,000 functions, scales learned for the columns; kept, anew, exact
 ``bins``        random grids on the same rows, on Adult and CPU: error, time, growth; LightGBM
 ``learned``     learned scales against equal ones on nine tables, and beside xRFM
+``memory``      what 41 fits take beside what their plans say, or why they are refused
 ``hypotheses``  trees beside extra-trees on nine tables, expansions on Crime, networks, Nyström
+``copies``      rows that stand twice, for every estimator, loss and family
+``determinism`` the same fits on other threads, jobs, processes and orders of rows, bit by bit
+``streams``     random walks of fit, partial_fit, forget, merge and files against one fit
+``fuzz``        random calls: answers are right, or refused in words of ours
 
-Two stand apart: ``leverage`` prints what cross-validation does not see (``python -m
+Three stand apart: ``leverage`` prints what cross-validation does not see (``python -m
 benchmarks.leverage``), ``checkouts`` times two versions of this library in turns (``python -m
-benchmarks.checkouts OLD NEW``).
+benchmarks.checkouts OLD NEW``), ``errors`` compares their errors on the shared sets.
 
-`harness` runs a race, `memory` and `machine` read the system, `data` makes and finds data,
+`harness` runs a race, `resident` and `machine` read the system, `data` makes and finds data,
 `tabular` finds nine tables, `report` turns results into text, `scales` learns scales of columns for
 ``many``. A benchmark is a module with a ``name``, ``run(quick) -> dict`` and ``text(result) ->
 str``, and ``slow = True`` if it is; `registry` lists them. ``bins``, ``learned`` and ``hypotheses``

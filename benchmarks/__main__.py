@@ -1,4 +1,4 @@
-"""``python -m benchmarks [names] [--quick] [--out DIR]``."""
+"""``python -m benchmarks [names] [--quick] [--seeds FIRST:LAST] [--out DIR]``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("names", nargs="*", help=everything)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
+    seeds = "of fuzz: the calls, from the first to the one before the last"
+    parser.add_argument("--seeds", type=_range, metavar="FIRST:LAST", help=seeds)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the JSON files")
     options = parser.parse_args(arguments)
     # Not by `choices`: argparse would hold the empty list against them.
@@ -35,7 +37,8 @@ def main(arguments: list[str] | None = None) -> None:
         # Read before the run: afterwards the load would be our own.
         facts = machine.facts()
         start = time.perf_counter()
-        result = BENCHMARKS[name].run(options.quick)
+        given = {"seeds": options.seeds} if name == "fuzz" else {}
+        result = BENCHMARKS[name].run(options.quick, **given)
         seconds = time.perf_counter() - start
         path = options.out / f"{name}.json"
         report.write(path, name, options.quick, facts, seconds, result)
@@ -46,6 +49,11 @@ def main(arguments: list[str] | None = None) -> None:
         if find_spec("matplotlib") and hasattr(BENCHMARKS[name], "figures"):
             for figure in BENCHMARKS[name].figures(result, options.out):
                 print(f"-> {figure}", flush=True)
+
+
+def _range(words: str) -> range:
+    first, last = map(int, words.split(":"))
+    return range(first, last)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def learned_scales(split: Split, functions: int) -> dict[str, Any]:
         "kernel": KERNEL,
         "gamma": float(frame.family.resolved.gamma),
         "scales": (frame.scale * deviations).tolist(),
-        "importances": model.feature_importances_.tolist(),
+        "importances": model.scale_shares_.tolist(),
         "functions": functions,
         "seconds": seconds,
     }

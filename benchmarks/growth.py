@@ -23,7 +23,7 @@ import randspan as rs
 
 from . import report
 from .data import ROOT, smooth
-from .memory import peak_beyond_resident
+from .resident import peak_beyond_resident
 
 name = "growth"
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from . import memory
+from . import resident
 from .data import ROOT, Split
 
 # Who needs longer than this for one fit is not asked again.
@@ -110,7 +110,7 @@ class Floor(Entry):
         self._run(self.X[:WARM_ROWS])
 
     def trial(self) -> Trial:
-        with memory.peak_beyond_resident() as extra:
+        with resident.peak_beyond_resident() as extra:
             start = time.perf_counter()
             self._run(self.X)
             seconds = time.perf_counter() - start
@@ -139,11 +139,11 @@ def eigenvectors(system: np.ndarray) -> Any:
 
 def measure(model: Any, split: Split) -> dict[str, Any]:
     """Fit and predict once: seconds, error, and memory, of the fit alone and of the process."""
-    with memory.peak_beyond_resident() as extra:
+    with resident.peak_beyond_resident() as extra:
         start = time.perf_counter()
         model.fit(split.X_train, split.y_train)
         fitted = time.perf_counter()
-    whole = memory.peak()
+    whole = resident.peak()
     begin = time.perf_counter()
     predicted = model.predict(split.X_test)
     end = time.perf_counter()

@@ -191,7 +191,7 @@ def text(result: dict[str, Any]) -> str:
             f"Exact kernel, scales 'rotate', on {result['few_rows']:,} rows; means of "
             f"{result['few_splits']} split(s)",
             report.table(("", "error", "s", *theirs), few),
-            "A target that depends on 3 of 30 columns: their share of feature_importances_",
+            "A target that depends on 3 of 30 columns: their share of scale_shares_",
             report.table(("", "share"), synthetic),
             report.bars(result["bars"]),
         ]
@@ -215,7 +215,7 @@ def figures(result: dict[str, Any], folder: Path) -> list[Path]:
         drawn["learned_importances.png"] = figure = Figure(figsize=(7, 4), layout="constrained")
         axes = figure.subplots()
         _grouped(axes, BIKE, shares)
-        axes.set(ylabel="feature_importances_", title=SHOWN)
+        axes.set(ylabel="scale_shares_", title=SHOWN)
     ratios: dict[str, list[float]] = {}
     for one in found:
         for fit in one["fits"]:
@@ -335,7 +335,7 @@ def _families(split: Split, sizes: Sizes):
         for scales in ways:
             model = _model(split.task, family, k, scales)
             found = measure(model, split)
-            shares = None if scales is None else model.feature_importances_.tolist()
+            shares = None if scales is None else model.scale_shares_.tolist()
             yield title, str(scales), {**found, "importances": shares}
 
 
@@ -425,7 +425,7 @@ def _synthetic(sizes: Sizes) -> list[dict[str, Any]]:
     found = []
     for family, k in ((rs.Fourier("matern52"), sizes.cosines), (rs.Bins(), sizes.grids)):
         model = _model("regression", family, k, "learn").fit(X, y)
-        shares = model.feature_importances_
+        shares = model.scale_shares_
         share = float(shares[list(RELEVANT)].sum())
         found.append(
             {"family": type(family).__name__, "share": share, "importances": shares.tolist()}

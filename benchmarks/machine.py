@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 import randspan  # noqa: F401  loads every BLAS there is to be named
 
-from . import memory
+from . import resident
 
 PACKAGES = ("randspan", "numpy", "scipy", "scikit-learn", "numba", "threadpoolctl", "lightgbm")
 
@@ -26,7 +26,7 @@ def facts() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "system": f"{platform.system()} {platform.machine()}",
         "load_average": list(os.getloadavg()),
-        "peak_can_be_reset": memory.reset_peak(),
+        "peak_can_be_reset": resident.reset_peak(),
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in PACKAGES},
         "blas": [

@@ -8,20 +8,30 @@ from . import (
     adult,
     auto,
     bins,
+    copies,
     default,
+    determinism,
+    few,
     files,
     forest,
     frames,
     fuzz,
     growth,
     hypotheses,
+    importances,
+    intervals,
     learned,
     many,
+    memory,
+    messy,
     onnx,
     peers,
     sheets,
+    sizes,
+    smooth,
     speed,
     startup,
+    streams,
     structured,
     tables,
 )
@@ -43,9 +53,10 @@ class Benchmark(Protocol):
 
 
 MODULES = (
-    *(speed, growth, startup, structured, peers, onnx),
+    *(speed, growth, startup, structured, intervals, peers, onnx),
     *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames, auto),
-    files,
+    *(few, files, copies, determinism, memory, streams, importances),
+    *(smooth, sizes, messy),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]

@@ -136,7 +136,9 @@ def targets_of(X: Any, case: Case) -> Any:
     if case.kind == "classifier":
         count = 2 if case.targets == 1 else 3
         return np.array(["low", "middle", "up"])[np.digitize(y, [0.1, 0.8][: count - 1])]
-    return y if case.targets == 1 else np.column_stack([y, -X[:, 2], y * X[:, 3]])
+    y = y if case.targets == 1 else np.column_stack([y, -X[:, 2], y * X[:, 3]])
+    found = losses.NAMED.get(case.loss)
+    return np.exp(y) if found is not None and found.positive_only else y
 
 
 def fitted(case: Case) -> Any:

@@ -9,6 +9,9 @@ from typing import Any
 from . import EXPERIMENTS, find
 from .running import HERE, folder
 
+#: the title of columns that say whether a claim holds
+VERDICT = "verdict"
+
 
 def summarised(name: str, quick: bool) -> dict[str, Any] | None:
     """The summary of what was found so far; None where nothing was."""
@@ -36,6 +39,14 @@ def explained(name: str, found: dict[str, Any]) -> list[str]:
     """Paragraphs on what does not hold, and why."""
     module = find(name)
     return module.explained(found) if hasattr(module, "explained") else []
+
+
+def without_verdicts(
+    title: str, head: list[str], rows: list[list[str]]
+) -> tuple[str, list[str], list[list[str]]]:
+    """A table without verdicts, which runs of tiny sizes cannot give."""
+    kept = [place for place, name in enumerate(head) if name != VERDICT]
+    return title, [head[place] for place in kept], [[row[i] for i in kept] for row in rows]
 
 
 def in_markdown(head: list[str], rows: list[list[str]]) -> str:

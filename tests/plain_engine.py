@@ -19,7 +19,6 @@ from randspan.families.parts.rows import Rows
 from randspan.features import Features
 from randspan.solvers.in_passes import OperatorRows
 from randspan.solvers.plan import Machine
-from randspan.sources import of_arrays
 
 
 class PlainRows(Rows):
@@ -97,7 +96,7 @@ class PlainEngine:
         Z = replace(features, kind=PlainRows).block(every)
         source = features.source
         operator = PlainOperator(Z.astype(np.float64), source.each, centred)
-        return OperatorRows(operator, source.targets(), source.each)
+        return OperatorRows(operator, source.targets(), source.each, source.left_out_keys)
 
     def cell_operator(self, held, frame, functions, plan, centred):
         if functions.out_of_bag is not None:
@@ -106,11 +105,12 @@ class PlainEngine:
         Z = indicators(arrays["cells"], held.counts, np.float64).toarray()
         targets, each = arrays["targets"], arrays["weights"]
         if dense is not None:
-            source = of_arrays(arrays["inputs"], targets, each)
+            source = held.kept.source
             features = Features(frame, dense, source, plan.dtype, kind=PlainRows)
             Z = np.hstack([features.block(slice(0, len(features))), Z])
         n_dense = 0 if dense is None else dense.n_columns
-        return OperatorRows(PlainOperator(Z, each, centred, n_dense), targets, each)
+        operator = PlainOperator(Z, each, centred, n_dense)
+        return OperatorRows(operator, targets, each, held.kept.source.left_out_keys)
 
 
 class PlainOperator:
@@ -148,8 +148,8 @@ class PlainOperator:
     def rows(self, rows):
         return PlainRowsOfZ(self.matrix[rows])
 
-    def dense(self, size):
-        return nullcontext()
+    def pool(self, function, items):
+        return [function(item) for item in items]
 
     def sketch(self, rows, weights=None):
         each = self.weights if weights is None else weights

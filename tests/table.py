@@ -5,12 +5,19 @@ from scipy import sparse, stats
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
+from randspan.losses import NAMED
 
 
 def target(X):
     """Something to learn, for families that look at the target."""
     X = X.toarray() if sparse.issparse(X) else X
     return np.sin(X[:, 0]) + X[:, -1] ** 2
+
+
+def suited(loss, y):
+    """Targets that a loss is made for: positive ones where scores are logarithms."""
+    loss = NAMED[loss] if isinstance(loss, str) else loss
+    return np.exp(y) if loss.link == "log" else y
 
 
 def plain(values):
@@ -71,13 +78,6 @@ FAMILIES = {
     "mercer": rs.Dictionary(rs.Mercer("laplacian", anchors=150)),
     "union-of-sheets": rs.BrownianSheets(grid="sparse") + rs.Fourier(),
     "union-of-three": rs.Units(direct=True) + rs.Bumps() + rs.Fourier("matern52"),
-}
-
-#: Families whose draw takes rows of the training data: a weight of two is not a row that stands
-#: twice for them, as for scikit-learn's Nystroem.
-SAMPLES_ROWS = {
-    *("bumps", "union-of-three", "expansions", "expansions-nystrom", "expansions-pivots"),
-    *("trees", "leaves", "hypotheses", "hypotheses-random", "union-of-grown", "mercer"),
 }
 
 #: Families that compute in float64 whatever is asked for: models of both precisions are the same,

@@ -45,6 +45,14 @@ def check_growth(result):
     assert len(result["bars"]) == 3
 
 
+def check_memory(result):
+    done, refused = result["fits"]
+    assert done["peak_mb"] <= result["bars"][0]["limit"] * done["plan_mb"]
+    assert "needs at least" in refused["refusal"] or "need at least" in refused["refusal"]
+    assert refused["peak_mb"] < 1
+    assert all(bar["kept"] for bar in result["bars"])
+
+
 def check_startup(result):
     assert len(result["seconds"]) == 3
     assert all(min(seconds) > 0 for seconds in result["seconds"].values())
@@ -55,6 +63,15 @@ def check_structured(result):
     for width in result["columns"]:
         assert width["ratio"] > 0
         assert set(width["ns_a_feature"]) == {"iid", "structured"}
+
+
+def check_intervals(result):
+    for one in result["coverage"]:
+        for what in ("interval", "deviation"):
+            assert all(0 <= value <= 1 for value in one[what])
+        assert all(width > 0 for width in one["width"])
+    for one in result["times"]:
+        assert all(value >= 0 for value in (*one["first"].values(), *one["later"].values()))
 
 
 def check_peers(result):
@@ -170,6 +187,11 @@ def check_tables(result):
     assert len(result["told"]["runs"]) == 4
 
 
+def check_messy(result):
+    assert all(0 < one[which]["r2"] < 1 for one in result["runs"] for which in ("messy", "clean"))
+    assert result["bars"][1]["kept"]
+
+
 def check_sheets(result):
     assert all(ns > 0 for ns in result["cost"]["coefficients"].values())
     for law in result["cost"]["laws"]:
@@ -227,11 +249,23 @@ def check_fuzz(result):
     assert result["bars"][0]["kept"]
 
 
+def check_streams(result):
+    assert sum(result["kinds"].values()) == result["walks"]
+    assert all(bar["kept"] for bar in result["bars"])
+
+
 def check_onnx(result):
     assert len(result["models"]) == 3
     assert result["bars"][0]["kept"]
     for one in result["models"]:
         assert min(*one["ms"]["one"].values(), *one["ms"]["many"].values()) > 0
+
+
+def check_few(result):
+    assert [one["kind"] for one in result["tables"]] == ["linear", "smooth", "stepwise"]
+    for one in result["tables"]:
+        assert all(error > 0 for error in one["error"].values())
+        assert all(0 < ours["covered"] <= 1 < 10 * ours["told"] for ours in one["ours"].values())
 
 
 def check_files(result):
@@ -244,14 +278,50 @@ def check_files(result):
     assert len(result["bars"]) == 7
 
 
+def check_determinism(result):
+    assert len(result["fits"]) == 6
+    assert all(bar["kept"] for bar in result["bars"])
+
+
+def check_copies(result):
+    assert [one["family"] for one in result["models"]] == ["fourier", "bins"]
+    assert result["bars"][0]["kept"]  # one draw says little of the others
+
+
+def check_importances(result):
+    fits = result["agreement"].get("fits", [])
+    assert all(-1 <= one["correlation"] <= 1 for one in fits)
+    assert all("bmi" in kept for kept in result["selection"]["kept"].values())
+    assert all(one["seconds"] > 0 for one in result["time"]["fits"])
+    assert len(result["bars"]) == 1
+
+
+def check_smooth(result):
+    assert [one["function"] for one in result["sets"]] == ["Borehole", "Friedman", "Piston"]
+    for one in result["sets"]:
+        for fit in one["runs"]:
+            assert set(fit) == {"default", "auto", "Gaussian process"}
+            assert all(0 < found["error"] < 0.5 for found in fit.values())
+    assert len(result["bars"]) == 12
+
+
+def check_sizes(result):
+    assert [len(one["sizes"]) for one in result["tables"]] == [2, 2]
+    assert all(one["seconds"] > 0 for table in result["tables"] for one in table["sizes"])
+    assert len(result["bars"]) == 2
+
+
 CHECKS = {
     "speed": check_speed,
     "growth": check_growth,
     "startup": check_startup,
+    "memory": check_memory,
     "structured": check_structured,
+    "intervals": check_intervals,
     "peers": check_peers,
     "onnx": check_onnx,
     "tables": check_tables,
+    "messy": check_messy,
     "frames": check_frames,
     "adult": check_adult,
     "many": check_many,
@@ -260,14 +330,23 @@ CHECKS = {
     "learned": check_learned,
     "hypotheses": check_hypotheses,
     "sheets": check_sheets,
+    "smooth": check_smooth,
+    "sizes": check_sizes,
     "default": check_default,
     "fuzz": check_fuzz,
+    "streams": check_streams,
+    "few": check_few,
     "files": check_files,
+    "copies": check_copies,
+    "determinism": check_determinism,
+    "importances": check_importances,
 }
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("error", "ignore:.* that had one value only")
+@pytest.mark.filterwarnings(
+    "error", "ignore:.* that had one value only", "ignore:.* rows lie far outside"
+)
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_quick_form_leaves_finite_numbers(name, tmp_path, monkeypatch):
     # By name: slow ones would not run otherwise.
@@ -303,3 +382,17 @@ def test_two_checkouts_are_timed_in_turns(tmp_path):
     (found,) = json.loads(out.read_text()).values()
     assert [len(times) for times in found["all"]] == [1, 1]
     assert found["ratio"] == pytest.approx(found["new"] / found["old"])
+
+
+def test_two_checkouts_have_the_same_errors(tmp_path):
+    data = importlib.import_module("benchmarks.data")
+    try:
+        data.cpu()
+    except data.Missing as missing:
+        pytest.skip(str(missing))
+    out = tmp_path / "errors.json"
+    command = [sys.executable, "-m", "benchmarks.errors", "--sets", "CPU", "--calls", "default"]
+    command += ["--rows", "300", "--out", str(out), str(ROOT), str(ROOT)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    (found,) = json.loads(out.read_text())
+    assert found["old"]["error"] == found["new"]["error"]

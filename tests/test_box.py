@@ -5,6 +5,8 @@ import pytest
 from scipy import optimize
 
 import randspan as rs
+from randspan.solvers import newton
+from randspan.solvers.box import quadratic
 
 K = 40
 CLASSES = ["squared", "hinge", "squared_hinge", "logistic", "exponential"]
@@ -133,3 +135,34 @@ def test_many_functions_in_a_box(data):
 def test_wrong_bounds(bound, data):
     with pytest.raises(ValueError, match="bound must be"):
         model_of(rs.SpanRegressor, "squared", bound=bound).fit(*data)
+
+
+def test_a_box_beyond_the_rows_that_all_judge():
+    """Some rows judge alpha for all; in a box there is no leave-one-out error to tell of all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_500, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=len(X))
+    model = rs.SpanRegressor(rs.Fourier(), 30, bound=30.0, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.validation_.kind is None
+
+
+def test_rows_of_little_weight_do_not_slow_a_box(rng):
+    """Beside the ridge they are nothing, but the intercept is theirs alone."""
+    X = rng.normal(size=(60, 2))
+    y = rng.integers(0, 2, size=60) + (X[:, 0] > 0)
+    model = rs.SpanClassifier(
+        rs.Units("tanh"), 12, bound=10.0, loss="exponential", alpha=1e-3, random_state=0
+    )
+    asked = []
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return quadratic(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(newton.box, "quadratic", counted)
+        model.fit(X, y, sample_weight=np.full(60, 1e-20))
+    assert all(quadratic(*arguments)[1] < 1e-9 for arguments in asked)
+    shares = np.bincount(y) / 60
+    np.testing.assert_allclose(model.intercept_, 0.5 * np.log(shares / (1 - shares)), rtol=1e-3)

@@ -59,6 +59,7 @@ def test_a_clip_that_is_none_is_refused(clip, rng):
         rs.SpanRegressor(n_components=5, clip=clip).fit(X, X[:, 0])
 
 
+@pytest.mark.filterwarnings("ignore:.* rows lie far outside")
 def test_functions_without_a_bound_extrapolate_unless_asked_not_to(rng):
     X = rng.uniform(size=(60, 1))
     y = 3 * X[:, 0]

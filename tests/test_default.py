@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from sklearn.linear_model import Ridge
 
 import randspan as rs
 from randspan.solvers.left_out import walk
-from randspan.statistics.copies import weights_gone
 from randspan.tuning import width
 
 R, C = rs.SpanRegressor, rs.SpanClassifier
@@ -130,20 +130,6 @@ def test_a_frame_has_its_scales_already(table):
             R(n_components=20, frame=frame, scales=scales).fit(X, y)
 
 
-def test_what_counts_as_a_copy():
-    each, keys = np.ones(40), np.repeat(np.arange(10), 4).astype(np.uint64)
-    numbers = np.repeat(np.linspace(0, 1, 10), 4)[:, None]
-    assert (weights_gone(keys, numbers, each, numbers) == 4).all()
-    noisy = numbers + np.arange(40)[:, None]  # the same inputs, other targets
-    assert (weights_gone(keys, noisy, each, numbers) == 1).all()
-    classes = np.where(numbers > 0.5, 1.0, -1.0)
-    assert (weights_gone(keys, classes, each, numbers) == 4).all()  # a column of many values
-    assert (weights_gone(keys, classes, each, np.round(9 * numbers)) == 1).all()  # whole numbers
-    mixed = classes.copy()
-    mixed[0] = 1.0  # equal inputs of two classes: they are alike by chance
-    assert (weights_gone(keys, mixed, each, numbers) == 1).all()
-
-
 def test_some_rows_judge_for_all_of_many(rng, monkeypatch):
     X = rng.normal(size=(3000, 3))
     y = smooth(X) + 0.5 * rng.normal(size=3000)
@@ -169,7 +155,7 @@ def test_streams_of_few_rows_judge_by_them_and_of_many_by_a_formula(rng, monkeyp
     stream = R(frame=whole.frame_).partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     assert stream.validation_.kind == "leave_one_out"
     assert stream.alpha_ == whole.alpha_
-    monkeypatch.setattr("randspan.model.MANY_ROWS", 250)
+    monkeypatch.setattr("randspan.model.KEPT_ROWS", 250)
     stream = R(frame=whole.frame_).partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     assert stream.validation_.kind == "gcv"
     with pytest.raises(ValueError, match="needs all rows at once"):
@@ -233,7 +219,9 @@ def test_auto_takes_the_exact_machine_and_functions_beyond_its_limit(rng, monkey
     assert "too many for an exact kernel machine" in reread.solution_.reason
     assert np.corrcoef(reread.predict(X), grown.predict(X))[0, 1] > 0.95
     frame = model.frame_.with_components(256)
-    np.testing.assert_allclose(reread.predict(X), R(frame=frame).fit(X, y).predict(X), atol=2e-3)
+    streamed = R(frame=frame).partial_fit(X, y)  # in float32, below whose ridges only a fit looks
+    np.testing.assert_allclose(reread.predict(X), streamed.predict(X), atol=2e-3)
+    assert R(frame=frame).fit(X, y).validation_.error <= 1.001 * streamed.validation_.error
     merged = pickle.loads(pickle.dumps(model)).merge(other)
     np.testing.assert_allclose(merged.predict(X), reread.predict(X), atol=2e-3)
     functions = R(frame=frame).partial_fit(X[300:], y[300:])
@@ -278,12 +266,13 @@ def test_robust_columns_bend_their_tails(form, rng):
     X[X < -0.5] = 0
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=400)
     X[::50] *= 1e6  # a few wild rows
-    model = R(n_components=200, standardize="robust", random_state=0).fit(form(X), y)
+    law = {"n_components": 200, "standardize": "robust", "clip": None}
+    model = R(**law, random_state=0).fit(form(X), y)
     calm = np.delete(np.arange(400), np.arange(0, 400, 50))
     assert np.mean((model.predict(form(X[calm])) - y[calm]) ** 2) < 0.1
     rows = model.frame_.rows(X, np.float64).dense
     assert np.abs(rows / model.frame_.scale if model.frame_.scale is not None else rows).max() <= 3
-    stream = R(n_components=200, standardize="robust", frame=model.frame_)
+    stream = R(**law, frame=model.frame_)
     stream.partial_fit(form(X[:150]), y[:150]).partial_fit(form(X[150:]), y[150:])
     np.testing.assert_allclose(stream.predict(form(X)), model.predict(form(X)), atol=1e-3)
     with pytest.raises(ValueError, match="or 'robust', for heavy tails"):
@@ -369,3 +358,45 @@ def test_no_warnings_of_numpy_on_a_plain_table(table):
         warnings.simplefilter("error")
         R(random_state=0).fit(X, y).predict(new)
         C(random_state=0).fit(X, y > 0).predict_proba(new)
+
+
+def test_the_work_of_a_fit_does_not_fall_as_rows_are_added():
+    """n·k² of the most functions: up to the budget, and then all of it."""
+    rows = np.unique(np.geomspace(8_000, 2_000_000, 200).astype(int))
+    for dtype in ("float32", "float64"):
+        work = np.array([n * float(width._affordable(n, np.dtype(dtype))) ** 2 for n in rows])
+        assert (work >= 0.8 * np.maximum.accumulate(work)).all()
+        assert work.max() <= 1.1 * width.BUDGET / (width.SLOWER if dtype == "float64" else 1)
+
+
+# -- parameters with an entry for every column -----------------------------------------------------
+
+
+@pytest.mark.parametrize("k", ["auto", np.inf])
+def test_one_gamma_a_column_is_scales_of_the_columns(k, table):
+    """exp(-Σγ_m Δ_m²) is the kernel of columns times √γ_m, whatever else is asked for."""
+    X, y, new = table
+    gamma = np.array([2.0, 0.5, 0.1])
+    for family, power in ((rs.Fourier, 0.5), (partial(rs.Fourier, "laplacian"), 1.0)):
+        apart = R(family(gamma=gamma), k, random_state=0).fit(X, y)
+        assert apart.plan_for(200, 3).method == "kernel"
+        scaled = R(family(gamma=1.0), k, scales=gamma**power, random_state=0).fit(X, y)
+        np.testing.assert_allclose(apart.predict(new), scaled.predict(new), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        rs.Bins(gamma=[2.0, 0.5, 0.1]),
+        rs.Bins(pitch=[2.0, 0.5, 1.0]),
+        rs.Bumps(gamma=[2.0, 0.5, 0.1]),
+        rs.Bumps(gamma=0.5, centers=np.eye(3)),
+        rs.Fourier(gamma=[2.0, 0.5, 0.1]) + rs.Bumps(gamma=[1.0, 1.0, 2.0]),
+    ],
+)
+def test_parameters_of_columns_reach_the_exact_machine(family, table):
+    X, y, new = table
+    model = R(family, np.inf, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(new)).all()
+    with pytest.raises(ValueError, match="3"):
+        R(family, np.inf).fit(X[:, :2], y)

@@ -1,10 +1,17 @@
-"""The same seed gives the same model: bit for bit in a rerun, to rounding with other threads."""
+"""The same seed gives the same model: bit for bit in a rerun, to rounding with other threads.
+
+`benchmarks.determinism` has every kind of estimator, rows and size; here is a quick form of it.
+"""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 import randspan as rs
 from randspan.features import Features
+from randspan.statistics.together import Together
 from table import FAMILIES, FLOAT64, PRECISIONS, plain
 
 
@@ -75,6 +82,61 @@ def test_a_few_rows_are_predicted_alike_alone_and_together():
     together = model.predict(X[:200])
     alone = np.array([model.predict(X[i : i + 1])[0] for i in range(200)])
     np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-12)
+
+
+def as_table(X):
+    """Holes, a category of 40 levels that is known by its targets, and one of five."""
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    ranks = np.argsort(np.argsort(X[:, 0])) * 40 // len(X)
+    frame = frame.mask(frame.abs() > 1.5)
+    return frame.assign(many=[f"level {i}" for i in ranks], few=(ranks % 5).astype(str))
+
+
+FORMS = {
+    "dense": np.asarray,
+    "sparse": lambda X: sparse.csr_array(np.where(np.abs(X) < 0.7, 0.0, X)),
+    "table": as_table,
+}
+# More rows than a sample of the frame holds for some, fewer for others.
+KINDS = {
+    "fourier": (rs.Fourier(), 5000),
+    "stumps by quantiles": (rs.Stumps("quantile"), 1000),
+    "bumps": (rs.Bumps(), 1000),
+    "expansions": (rs.KernelExpansions(coefficients="nystrom"), 1000),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_neither_threads_nor_the_order_of_rows_change_a_model(kind, form):
+    family, n = KINDS[kind]
+    X, y = data(n + 100)
+    X, new = (FORMS[form](X)[rows] for rows in (slice(n), slice(n, None)))
+    y, order = y[:n], np.random.default_rng(0).permutation(n)
+    found = []
+    for threads, rows in ((1, slice(None)), (2, slice(None)), (1, order)):
+        with threadpool_limits(threads):
+            some = X.iloc[rows] if form == "table" else X[rows]
+            options = {"dtype": "float64", "n_jobs": threads, "random_state": 0}
+            model = rs.SpanRegressor(family, 60, **options).fit(some, y[rows])
+            found.append((model, model.predict(new)))
+    (known, scores), *others = found
+    for model, other in others:
+        assert model.frame_.same_as(known.frame_)
+        assert model.alpha_ == pytest.approx(known.alpha_, rel=1e-9)
+        assert np.abs(other - scores).max() < 1e-9 * np.abs(scores).max()
+
+
+def test_what_scales_are_learned_from_does_not_depend_on_the_order_of_rows():
+    """Rows of equal inputs are one row of their mean target there."""
+    rng = np.random.default_rng(0)
+    keys, order = rng.integers(0, 400, 2000).astype(np.uint64), rng.permutation(2000)
+    Y, each = rng.normal(size=(2000, 2)), rng.integers(0, 3, 2000) / 7
+    one, other = (Together.of(keys[r], Y[r], each[r]) for r in (slice(None), order))
+    mine, theirs = np.argsort(one.keys), np.argsort(other.keys)
+    for name in ("keys", "weights", "targets", "scatter"):
+        found = [getattr(a, name)[at] for a, at in ((one, mine), (other, theirs))]
+        np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])

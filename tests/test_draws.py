@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 import randspan as rs
 from randspan.families.parts import randomness
@@ -159,6 +159,35 @@ def test_a_reservoir_does_not_depend_on_blocks(rng):
     assert np.array_equal(a.lower, X.min(axis=0))
     assert np.array_equal(b.upper, X.max(axis=0))
     assert not a.complete
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array])
+@pytest.mark.parametrize("kept", [50, 5000])
+def test_a_sample_depends_neither_on_order_nor_on_how_rows_are_repeated(rng, form, kept):
+    X, weights = rng.integers(-9, 9, (1000, 3)) / 4, rng.integers(1, 4, 1000)
+    again = rng.permutation(np.repeat(np.arange(1000), weights))
+    samples = []
+    for rows, each in ((X, weights.astype(float)), (X[again], None), (X[::-1], weights[::-1])):
+        reservoir = Reservoir(kept, 0)
+        reservoir.add(form(rows), each)
+        samples.append(reservoir.sample(None, None))
+    for sample in samples:
+        np.testing.assert_array_equal(sample.rows.dense, samples[0].rows.dense)
+        np.testing.assert_array_equal(sample.weights, samples[0].weights)
+    assert samples[0].complete == (kept == 5000)
+    assert len(np.unique(samples[0].rows.dense, axis=0)) == len(samples[0].rows)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_draws_do_not_depend_on_the_order_of_rows(name, rng):
+    """Bit for bit, scales included; functions that learn are of other rows then."""
+    X = np.column_stack([rng.normal(1e3, 1.0, 500), rng.exponential(size=(500, 3))])
+    weights, order = rng.exponential(size=500), rng.permutation(500)
+    frames = [
+        rs.Frame.read([(X[rows], None, weights[rows])], FAMILIES[name], 20, random_state=0)
+        for rows in (slice(None), order)
+    ]
+    assert frames[0].same_as(frames[1])
 
 
 def test_a_reservoir_favours_heavy_rows():

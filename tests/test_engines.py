@@ -9,7 +9,8 @@ import randspan as rs
 from plain_engine import PlainEngine
 from randspan.estimators.configured import Configured
 from randspan.losses import NAMED
-from table import FAMILIES, target
+from randspan.solvers import heldout
+from table import FAMILIES, suited, target
 
 R, C = rs.SpanRegressor, rs.SpanClassifier
 ROWS = 160
@@ -75,12 +76,14 @@ def test_every_loss_is_the_same_on_another_engine(name, loss, plain):
         if judged:
             settings = {"loss": loss, "alpha": 0.1, "dtype": "float64", "random_state": 0}
             model = kind(FAMILIES[name], 12, **settings)
-            check(plain, model, X, y if kind is R else y > 0, 2e-3)
+            check(plain, model, X, suited(loss, y) if kind is R else y > 0, 2e-3)
 
 
 @pytest.mark.parametrize("name", ["fourier", "bins", "hybrid", "trees"])
 @pytest.mark.parametrize("alpha", ["auto", "heldout"])
-def test_alpha_is_the_same_on_another_engine(name, alpha, plain):
+def test_alpha_is_the_same_on_another_engine(name, alpha, plain, monkeypatch):
+    # Near the minimum a rough path ranks ridges by its own errors, which engines do not share.
+    monkeypatch.setattr(heldout, "TOLERANCE", 1e-5)
     X, y = data()
     model = R(FAMILIES[name], 12, alpha=alpha, dtype="float64", random_state=0)
     expected = model.fit(X, y).alpha_

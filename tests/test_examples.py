@@ -68,6 +68,7 @@ def test_how_many(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "how_many.png").stat().st_size > 10_000
 
 
+@pytest.mark.filterwarnings("ignore:.* rows lie far outside")
 @pytest.mark.parametrize("k", [40, 300])
 def test_a_fourier_model_is_read_with_numpy_alone(k, tmp_path):
     import randspan as rs

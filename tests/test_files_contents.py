@@ -278,7 +278,7 @@ def test_every_class_of_a_fitted_model_is_in_the_table_with_all_its_fields():
     models += [
         R("auto", effort="fast", random_state=0).fit(X, y),
         R(rs.Fourier(), np.inf, random_state=0, standardize="robust").fit(X, y),
-        R(rs.Fourier(), 5, random_state=0).fit(table(data(120)[0]), data(120)[1]),
+        R(rs.Fourier(), 5, random_state=0).fit(table(data(400)[0]), data(400)[1]),
     ]
     seen, kinds = {}, set()
     for model in models:
@@ -299,7 +299,7 @@ def test_every_class_of_a_fitted_model_is_in_the_table_with_all_its_fields():
 
 
 #: what is computed along the way, and made again: inner products of rows that are kept
-INNER = {"Products", "Kinds"}
+INNER = {"Products", "Together"}
 
 
 def test_posteriors_of_kernel_machines_are_made_again(tmp_path):

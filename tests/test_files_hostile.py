@@ -2,17 +2,20 @@
 
 import json
 import struct
-import subprocess
-import sys
+import time
 import tracemalloc
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks import mutations
+from scipy import stats
 
 import randspan as rs
+from randspan.families.expansions import LAWS
+from randspan.families.parts.frequencies import SAMPLINGS
+from randspan.families.parts.rows import as_rows
+from randspan.families.parts.sample import Sample
 from randspan.persistence import container
 from randspan.persistence.budget import Budget
 from randspan.persistence.schemas.cells import slots_of, steps
@@ -275,12 +278,174 @@ def test_json_takes_no_more_memory_than_is_granted(text, files, tmp_path):
         tracemalloc.stop()
 
 
+def test_a_key_that_stands_twice_is_found_in_linear_time(tmp_path):
+    """20,000 keys, the last two equal: comparing each with all others takes seconds."""
+    keys = [f'"{i}":0' for i in range(20_000)] + ['"end":0'] * 2
+    text = "{" + ",".join(keys) + "}"
+    start = time.process_time()
+    refused(len(text).to_bytes(8, "little") + text.encode(), tmp_path, "'end' stands twice")
+    assert time.process_time() - start < 1
+
+
 def test_arrays_take_no_more_memory_than_is_granted(files, tmp_path):
     big = R(rs.Fourier(), 300, alpha=0.1, random_state=0).fit(X, y)
     rs.save(big, tmp_path / "m.rsp")
     with pytest.raises(rs.ModelFileError, match=r"Its arrays would take .*memory_limit=, such"):
         rs.load(tmp_path / "m.rsp", memory_limit=100_000)
     assert rs.load(tmp_path / "m.rsp", memory_limit="10MB").n_components_ == 300
+
+
+def peak_of(call):
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("family", "d"),
+    [
+        (rs.Fourier(gamma=1.0, sampling="qmc"), 500),
+        (rs.Fourier("stable", gamma=1.0, p=1.5, q=0.5, sampling="qmc"), 200),
+        (rs.Fourier(gamma=1.0, sampling="orthogonal"), 5_000),
+        (rs.Fourier(gamma=1.0, sampling="structured"), 33_000),
+    ],
+    ids=repr,
+)
+def test_a_draw_that_takes_more_than_its_functions_is_refused_before(family, d, tmp_path):
+    """One function of d numbers, drawn by way of matrices that are far larger."""
+    model = rs.SpanTransformer(family, 1, standardize=False, random_state=0).fit(np.eye(2, d))
+    rs.save(model, tmp_path / "m.rsp", functions=False)
+    assert np.array_equal(rs.load(tmp_path / "m.rsp").functions_.phases, model.functions_.phases)
+    resolved = model.functions_.family
+    taken = peak_of(lambda: resolved.drawn(d, 1, 0))
+    with pytest.raises(rs.ModelFileError, match="drawing 1 functions would take"):
+        rs.load(tmp_path / "m.rsp", memory_limit=taken)
+
+
+def test_functions_that_look_at_one_column_are_drawn_whatever_columns_there_are(tmp_path):
+    model = rs.SpanTransformer(rs.Stumps("normal"), 2_000, standardize=False, random_state=0)
+    rs.save(model.fit(np.eye(2, 3_000)), tmp_path / "m.rsp", functions=False)
+    back = rs.load(tmp_path / "m.rsp", memory_limit="4MB")
+    assert np.array_equal(back.functions_.columns, model.functions_.columns)
+
+
+def of_objects(objects, tensors):
+    """A file of some objects, whose digest is right."""
+    document = {"library": "", "root": len(objects) - 1, "functions": [], "objects": objects}
+    return mutations.packed({"format": "randspan", "version": "1"}, document, tensors)
+
+
+def frame(family, **more):
+    """A frame of three columns."""
+    optional = "centre scale rotation importances ridge trained bend constant columns mean"
+    open_ = dict.fromkeys(optional.split())
+    fixed = {"is": "frame", "n_features": 3, "n_components": 5, "seed": 0}
+    return open_ | fixed | {"family": {"ref": family}} | more
+
+
+def levels(names):
+    shape = {"shares": {"array": "shares"}, "at": {"array": "at"}}
+    rest = {"pooled": 0, "holes": 0.0, "numbers": None, "mean": 0.0}
+    return {"is": "levels", "names": names, **shape, **rest}
+
+
+NORMAL = [
+    {"is": "normal_thresholds"},
+    {"is": "stumps", "threshold": "normal", "interval": None, "resolved": [{"ref": 0}]},
+]
+
+
+def test_one_array_in_many_places_is_refused_before_each_is_checked(tmp_path):
+    """5,000 columns of one tensor each: 0.8 MB, and 3 GB to be looked at."""
+    gaps, reached = ([{"array": name}] * 5_000 for name in ("gaps", "reached"))
+    thresholds = {"is": "quantile_thresholds", "gaps": gaps, "reached": reached}
+    tensors = {"gaps": np.arange(40_000.0), "reached": np.linspace(0, 1, 40_000)}
+    raw = of_objects([thresholds, NORMAL[1] | {"threshold": "quantile"}], tensors)
+    refused(raw, tmp_path, "too often: checking them")
+
+
+def test_one_object_in_many_places_is_refused_before_each_is_checked(tmp_path):
+    """2,000 frames of one union of 1,000 parts: 0.5 MB, and two million checks of a part."""
+    union = {"is": "union", "parts": [{"ref": 1}] * 1_000}
+    raw = of_objects([*NORMAL, union, *[frame(2)] * 2_000], {})
+    refused(raw, tmp_path, "too often: checking them", memory_limit=2 * 10**7)
+
+
+def test_numbers_of_one_hash_are_refused(tmp_path):
+    """Multiples of 2⁶¹ - 1 all have the hash 0: a dictionary of them compares each with each."""
+    numbers = [{"int": str((10**20 + i) * (2**61 - 1))} for i in range(1_000)]
+    tensors = {"shares": np.ones(1), "at": np.zeros(1_000, np.int64)}
+    refused(of_objects([levels(numbers)], tensors), tmp_path, "have the same hash")
+    rs.save(rs.SpanClassifier(), tmp_path / "m.rsp")
+    raw = (tmp_path / "m.rsp").read_bytes()
+    with (tmp_path / "m.rsp").open("rb") as file:
+        document = json.loads(container.read(file, len(raw), Budget(2**30)).metadata["document"])
+    entry(document, "classifier")["class_weight"] = {"pairs": [[one, 1.0] for one in numbers]}
+    refused(of_objects(document["objects"], {}), tmp_path, "have the same hash")
+
+
+def test_names_of_columns_are_not_made_to_count_them(tmp_path):
+    """20 categories of 20,000 places with a name of 1,000 letters: 0.2 MB, and 400 MB of names."""
+    one_hot = {"is": "one_hot", "name": "n" * 1_000, "levels": {"ref": 2}, "kind": "category"}
+    columns = {"is": "columns", "encoders": [{"ref": 3}] * 20, "copies": False, "relations": None}
+    tensors = {"shares": np.zeros(20_000), "at": np.zeros(1, np.int64)}
+    objects = [*NORMAL, levels(["a"]), one_hot, columns, frame(1, columns={"ref": 4})]
+    raw = of_objects(objects, tensors)
+    refusal = "become 400000, not 3"
+    assert peak_of(lambda: refused(raw, tmp_path, refusal)) < 4_000_000
+
+
+def test_distributions_are_counted(tmp_path):
+    """300 of them: 50 KB, and 3 MB in memory."""
+    law = {"distribution": "expon", "args": [], "kwds": {"pairs": []}}
+    bins = {"is": "bins", "kernel": "laplacian", "gamma": "median", "pitch": law, "resolved": None}
+    raw = of_objects([bins] * 300, {})
+    refused(raw, tmp_path, "bins.pitch would take", memory_limit=2 * 10**6)
+
+
+def test_cells_of_one_part_in_many_places_are_not_joined(files, tmp_path):
+    model = R(rs.Bins(gamma=1.0), 1_000, alpha=0.1, random_state=0).fit(X[:2], y[:2])
+    rs.save(model, tmp_path / "m.rsp")
+    with (tmp_path / "m.rsp").open("rb") as file:
+        inside = container.read(file, (tmp_path / "m.rsp").stat().st_size, Budget(2**30))
+    document = json.loads(inside.metadata["document"])
+    entry(document, "cells")["parts"] *= 1_000
+    raw = mutations.packed(inside.metadata, document, inside.tensors)
+    refusal = "a cell in every group"
+    assert peak_of(lambda: refused(raw, tmp_path, refusal)) < 5_000_000
+
+
+@pytest.mark.parametrize("shape", [[0, 2**61], [2**40, 0, 2**40], [2**62 - 1, 0]], ids=str)
+def test_shapes_of_no_entries_that_no_array_has_are_refused(shape, tmp_path):
+    text = json.dumps({"a": {"dtype": "F64", "shape": shape, "data_offsets": [0, 0]}})
+    raw = len(text).to_bytes(8, "little") + text.encode()
+    refused(raw, tmp_path, "a shape that no array can have")
+
+
+DRAWN = [
+    *(rs.Fourier(gamma=1.0, sampling=how) for how in SAMPLINGS),
+    *(rs.Fourier(kernel, gamma=1.0) for kernel in ("laplacian", "cauchy", "matern32")),
+    rs.Fourier("stable", gamma=1.0, p=1.5, q=0.5, form="paired"),
+    *(rs.Stumps(threshold) for threshold in ("uniform", "normal", "quantile")),
+    *(rs.Units(), rs.Units(bias="uniform"), rs.Projections()),
+    *(rs.Bumps(gamma=1.0), rs.Bumps(gamma=1.0, centers="normal")),
+    *(rs.Bins(gamma=1.0), rs.Bins(pitch=stats.expon()), rs.Bins(pitch=1.0)),
+    *(rs.KernelExpansions(coefficients=law, anchors=9) for law in LAWS),
+    *(rs.Networks(), rs.Networks((30, 10, 3)), rs.Networks((2,), bias=False)),
+]
+
+
+@pytest.mark.parametrize("family", DRAWN, ids=range(len(DRAWN)))
+def test_drawing_takes_no_more_memory_than_a_family_says(family):
+    for d, k in ((700, 1), (1, 700), (30, 40)):
+        sample = Sample.of(as_rows(np.random.default_rng(0).normal(size=(9, d))), 0, 9)
+        law = family.resolve(sample, k, 0)
+        law.drawn(d, k, 0)  # what is imported, or looked up, once
+        taken = peak_of(lambda law=law, d=d, k=k: law.drawn(d, k, 0))
+        assert taken < law.drawing_bytes(d, k) + 400_000, (d, k)
 
 
 def test_mutations(tmp_path):
@@ -290,69 +455,3 @@ def test_mutations(tmp_path):
     assert outcome.ends["digests made anew, refused"] > 300
     assert outcome.ends["digests made anew, loaded"] > 30
     assert outcome.kilobytes < 200_000
-
-
-# -- writing ---------------------------------------------------------------------------------------
-
-
-def test_a_writer_that_is_killed_leaves_the_old_file_or_the_new_one(tmp_path):
-    from benchmarks.files import killed
-
-    counts = killed(8, tmp_path)
-    assert counts["readable"] == counts["times"] == 8
-    assert counts["orphans after a save"] == 0
-
-
-def test_modes_links_and_folders(tmp_path):
-    model = R(rs.Fourier(), 3)
-    path = tmp_path / "m.rsp"
-    rs.save(model, path)
-    new = tmp_path / "new"
-    new.touch()
-    assert path.stat().st_mode == new.stat().st_mode  # as the umask has it
-    path.chmod(0o640)
-    rs.save(model, path)
-    assert path.stat().st_mode & 0o777 == 0o640
-    link = tmp_path / "link.rsp"
-    link.symlink_to(path)
-    rs.save(R(rs.Stumps(), 3), link)
-    assert link.is_symlink()
-    assert isinstance(rs.load(path).family, rs.Stumps)
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        rs.save(model, tmp_path)
-    with pytest.raises(FileNotFoundError):
-        rs.save(model, tmp_path / "nowhere" / "m.rsp")
-    assert {p.name for p in tmp_path.iterdir()} == {"m.rsp", "new", "link.rsp"}
-
-
-def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "m.rsp"
-    rs.save(R(rs.Fourier(), 3), path)
-    before = path.read_bytes()
-
-    def full(*args):
-        Path(args[0]).write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(container, "write", full)
-    with pytest.raises(OSError, match="No space"):
-        rs.save(R(rs.Stumps(), 3), path)
-    assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["m.rsp"]
-
-
-def test_orphans_of_the_same_file_are_removed_unless_their_writer_lives(tmp_path):
-    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
-                          capture_output=True, text=True, check=True)  # fmt: skip
-    dead, alive = int(done.stdout), 1
-    orphan = tmp_path / f".m.rsp.{dead}-0123abcd.rsp-part"
-    kept = [
-        tmp_path / f".m.rsp.{alive}-0123abcd.rsp-part",
-        tmp_path / f".other.rsp.{dead}-0123abcd.rsp-part",
-        tmp_path / f".m.rsp.{dead}-0123abcd.part",
-    ]
-    for path in (orphan, *kept):
-        path.touch()
-    rs.save(R(rs.Fourier(), 3), tmp_path / "m.rsp")
-    assert not orphan.exists()
-    assert all(path.exists() for path in kept)

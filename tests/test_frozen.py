@@ -286,6 +286,9 @@ def test_set_params_changes_nothing_that_was_fitted(stream):
     with pytest.raises(ValueError, match="n_components=99 was set after"):
         model.forget(X[:10], y[:10])
     model.set_params(n_components=10)
+    with pytest.raises(ValueError, match=r"family=Stumps\(\) was set after"):
+        model.forget(X[:10], y[:10])
+    model.set_params(family=rs.Fourier())
     assert model.forget(X[:10], y[:10]).alpha_ == 1e3
 
 

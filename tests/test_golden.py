@@ -41,3 +41,16 @@ def test_every_version_and_family_has_a_golden_file(make):
     assert names == {name for name, _, _ in make.models()}
     assert {path.stem.split("-")[0] for path in FILES} == {f"v{v}" for v in range(1, VERSION + 1)}
     assert sum(path.stat().st_size for path in GOLDEN.iterdir() if path.is_file()) < 400_000
+
+
+@pytest.mark.parametrize("name", ["trees", "leaves"])
+def test_rows_of_functions_that_know_no_input_keys_come_and_go(name, make):
+    """Trees of the first version tell rows apart by inputs and targets."""
+    model = rs.load(GOLDEN / f"v1-{name}.rsp")
+    before = model.predict(make.NEW)
+    model.forget(make.X[:6], make.y[:6]).partial_fit(make.NEW, make.NEW[:, 0])
+    assert not np.allclose(model.predict(make.NEW), before)
+    model.forget(make.NEW, make.NEW[:, 0]).partial_fit(make.X[:6], make.y[:6])
+    np.testing.assert_allclose(model.predict(make.NEW), before, atol=1e-9)
+    with pytest.raises(ValueError, match="cannot have been in the model"):
+        model.forget(make.X[:6], make.y[:6] + 1)

@@ -5,6 +5,8 @@ the closed form within the standard error over draws, Bonferroni over the pairs 
 estimate must reject a bandwidth wrong by 10 % and a scale wrong by √2.
 """
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -216,6 +218,30 @@ def test_closed_forms_agree_with_scikit_learn(rng):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.parametrize("family", [rs.Fourier(gamma=1e17), rs.Bumps(gamma=1e17)], ids=str)
+def test_kernels_of_distances_do_not_lose_digits_to_an_offset(rng, family):
+    X = 1 + 1e-9 * rng.normal(size=(30, 2))
+    there, at_zero = (
+        family.draw(rows, 5, random_state=0).family.kernel(rows, rows[:20]) for rows in (X, X - 1)
+    )
+    np.testing.assert_allclose(there, at_zero, atol=1e-6)
+    assert np.ptp(there) > 0.01
+
+
+@pytest.mark.parametrize("activation", ["cos", "gaussian"])
+def test_kernels_of_units_do_not_lose_digits_to_an_offset(rng, activation):
+    """Referee: rational numbers, where far from zero cos u cos v is half of cos(u - v)."""
+    X = 1e8 + rng.normal(size=(20, 3))
+    found = rs.Units(activation, scale=1.0, bias=None).kernel(X, X[:10])
+    expected = rbf_kernel(X - 1e8, X[:10] - 1e8, 0.5) / 2
+    if activation == "gaussian":
+        exact = np.vectorize(Fraction, otypes=[object])(X)
+        products, squares = exact @ exact[:10].T, (exact**2).sum(axis=1)
+        under = np.multiply.outer(1 + squares, 1 + squares[:10]) - products**2
+        expected = 1 / np.sqrt(under.astype(np.float64))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("p", "q"), [(1, 1.2), (2.1, 1), (0, 0), (1, 0), ("one", 1)])
 def test_stable_kernels_that_do_not_exist_are_refused(p, q):
     with pytest.raises(ValueError, match=r"0 < q <= p <= 2|finite number"):
@@ -289,3 +315,14 @@ def test_variance_of_dependent_frequencies(sampling, most):
     other = estimates(rs.Fourier(gamma=0.5, form="paired", sampling=sampling), X, 64).var(axis=0)
     off_diagonal = upper(~np.eye(len(X), dtype=bool))
     assert np.median(other[off_diagonal] / iid[off_diagonal]) < most
+
+
+def test_a_kernel_keeps_its_digits_beside_one_row_far_away():
+    """Squares are taken from a median: from a mean of 1e6 they would have no digits."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[7] *= 1e8
+    K = rs.Bumps(1e-4, centers="normal").kernel(X)
+    assert np.abs(K - K.T).max() < 1e-12
+    few = np.delete(np.arange(40), 7)
+    alone = rs.Bumps(1e-4, centers="normal").kernel(X[few])
+    assert K[np.ix_(few, few)] == pytest.approx(alone, rel=1e-9)

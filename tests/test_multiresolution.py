@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse, stats
 
 import randspan as rs
+from randspan import model as models
 from randspan.families.parts import cascade
 from randspan.families.parts.grids import GRIDS
 from randspan.families.sheets import Motions, covariance
@@ -25,6 +26,20 @@ def drawn(family, d, k, seed=0, X=None):
     """Functions of a family that reads nothing from X but, where it is asked to, its length."""
     X = np.array([[0.0] * d, [1.0] * d]) if X is None else X
     return family.draw(X, k, seed)
+
+
+@pytest.mark.parametrize("family", [rs.BrownianSheets(), rs.ScrambledWavelets()], ids=repr)
+def test_weights_that_are_no_counts_ask_for_a_function_a_row_at_most(family):
+    """√Σω functions and log₂ Σω scales of 30 rows were more than any memory, or 64 bits."""
+    rng = np.random.default_rng(0)
+    X, counts = rng.normal(size=(30, 1)), rng.integers(1, 4, size=30)
+    model = rs.SpanRegressor(family, random_state=0)
+    model.fit(X, X[:, 0], sample_weight=np.full(30, 1e40))
+    assert model.n_components_ == 30
+    assert np.isfinite(model.predict(X)).all()
+    # Weights that are counts are rows as many times.
+    model.fit(X, X[:, 0], sample_weight=counts)
+    assert model.n_components_ == np.ceil(np.sqrt(counts.sum()))
 
 
 # -- the coefficients ----------------------------------------------------------------------------
@@ -672,8 +687,7 @@ def test_functions_that_do_not_vary_leave_the_mean(kind, rng):
             found = getattr(model, "decision_function", model.predict)(X[:1])
             assert found == pytest.approx(expected, abs=1e-9)
     one = rs.SpanRegressor(rs.BrownianSheets(), 10, random_state=0)
-    with pytest.warns(UserWarning, match="first block, which has 1 row"):
-        one.partial_fit(rng.uniform(size=(1, 2)), [3.0])
+    one.partial_fit(rng.uniform(size=(1, 2)), [3.0])
     assert one.predict(X[:1]) == pytest.approx(3.0)
 
 
@@ -739,16 +753,16 @@ def test_what_is_refused_leaves_the_model_as_it_was(rng):
     assert np.abs(fragile._model.extent).max() < 10
 
 
-def test_too_much_forgetting_is_refused(rng):
+def test_too_much_forgetting_is_refused(rng, monkeypatch):
+    """Where rows are too many to be kept; few are read again."""
+    monkeypatch.setattr(models, "KEPT_ROWS", 0)
     X = rng.uniform(size=(200, 2))
     y, heavy = np.sin(5 * X[:, 0]), np.full(100, 1e12)
     model = rs.SpanRegressor(rs.BrownianSheets(), random_state=0).partial_fit(X, y)
     model.partial_fit(X[:100], y[:100], heavy).forget(X[:100], y[:100], heavy)
     with pytest.raises(np.linalg.LinAlgError, match="So much was forgotten"):
         model.predict(X)
-    flat = rs.SpanRegressor(rs.BrownianSheets(), random_state=0)
-    with pytest.warns(UserWarning, match="2 constant column"):
-        flat.partial_fit(np.ones((200, 2)), y)
+    flat = rs.SpanRegressor(rs.BrownianSheets(), random_state=0).partial_fit(np.ones((200, 2)), y)
     flat.forget(np.ones((10, 2)), y[:10])
     assert flat.predict(np.ones((1, 2))) == pytest.approx(y[10:].mean(), abs=1e-6)
 

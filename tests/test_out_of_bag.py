@@ -9,6 +9,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
+from randspan.keys import keys_of
 from randspan.solvers import out_of_bag
 from randspan.statistics import OutOfBagMoments
 
@@ -374,12 +375,13 @@ def test_bags_with_replacement_hold_a_poisson_number_of_every_row():
     family = rs.Trees(replace=True, max_features=1)
     bags = family.draw(X, 5, 0, y=y).out_of_bag
     assert bags.share == pytest.approx(1 - np.exp(-0.8))
-    times = np.concatenate([bags.times(j, 0.8, 0, 2000) for j in range(5)])
-    inside = np.concatenate([bags.in_bag(j, 0, 2000) for j in range(5)])
+    rows = bags.indices(keys_of(X), y[:, None])
+    times = np.concatenate([bags.times(j, 0.8, rows) for j in range(5)])
+    inside = np.concatenate([bags.in_bag(j, rows) for j in range(5)])
     np.testing.assert_array_equal(times > 0, inside)
     assert abs(times.mean() - 0.8) < 4 * np.sqrt(0.8 / 10_000)
     assert abs(times.var() - 0.8) < 4 * np.sqrt((0.8 + 2 * 0.8**2) / 10_000)
-    np.testing.assert_array_equal(times[100:300], bags.times(0, 0.8, 100, 300))
+    np.testing.assert_array_equal(times[100:300], bags.times(0, 0.8, rows[100:300]))
     model = rs.SpanRegressor(family, 20, random_state=0).fit(X, X[:, 0])
     assert model.oob_error_ < 0.9
     with pytest.raises(ValueError, match="replace must be True or False"):

@@ -7,6 +7,7 @@ from sklearn.metrics import log_loss
 
 import randspan as rs
 from randspan.calibration import Calibration
+from randspan.keys import keys_of
 from randspan.solvers import heldout
 
 LOSSES = ["squared", "hinge", "squared_hinge", "logistic", "exponential"]
@@ -124,15 +125,17 @@ def test_balanced_weights_need_all_rows():
 
 @pytest.mark.parametrize("n", [50, 2000, 9000, 10**6])
 def test_folds(n):
-    """Enough rows are held out, no row twice, the same ones every time."""
-    weights = np.ones(n)
-    parts = heldout.folds(weights, seed=3)
+    """Enough rows are held out, no row twice, the same ones every time and in any order."""
+    keys = keys_of(np.arange(float(n))[:, None])
+    parts = heldout.Folds.of(np.ones(n), 3, keys).parts
     every = np.concatenate(parts)
     assert len(np.unique(every)) == len(every)
     assert len(every) >= min(n, heldout.ENOUGH_ROWS) * 0.8
     assert len(parts) == (5 if n <= 2000 else 1)
-    for part, again in zip(parts, heldout.folds(weights, seed=3), strict=True):
-        np.testing.assert_array_equal(part, again)
+    order = np.random.default_rng(0).permutation(n)
+    others = heldout.Folds.of(np.ones(n), 3, keys[order]).parts
+    for part, other in zip(parts, others, strict=True):
+        np.testing.assert_array_equal(part, np.sort(order[other]))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "exponential"])

@@ -35,7 +35,11 @@ X, y = data()
 # -- names ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [R(rs.Fourier(), 10), C(rs.Fourier(), 10)])
+@pytest.mark.parametrize(
+    "model",
+    # Without a clip: predictions are those sums only where none is cut.
+    [R(rs.Fourier(), 10, clip=None, random_state=0), C(rs.Fourier(), 10, random_state=0)],
+)
 def test_weights_are_those_of_functions_and_no_coef_is_to_be_had(model):
     model.fit(X, y if isinstance(model, R) else y > 0)
     assert model.weights_.shape[-1] == 10
@@ -45,17 +49,14 @@ def test_weights_are_those_of_functions_and_no_coef_is_to_be_had(model):
     np.testing.assert_allclose(f, found, atol=1e-5)
 
 
-def test_columns_are_selected_by_learned_scales_or_not_at_all():
-    learned = R(rs.Fourier(), 30, scales="learn", random_state=0)
+@pytest.mark.parametrize("scales", ["learn", None])
+def test_columns_are_selected_by_their_importances(scales):
+    model = R(rs.Fourier(), 30, scales=scales, random_state=0)
     smooth = np.sin(X[:, 0] / 3)
-    kept = SelectFromModel(learned, max_features=1, threshold=-np.inf).fit(X, smooth)
+    kept = SelectFromModel(model, max_features=1, threshold=-np.inf).fit(X, smooth)
     assert kept.get_support().tolist() == [True, False, False]
-    found = RFE(learned, n_features_to_select=1).fit(X, smooth)
+    found = RFE(model, n_features_to_select=1).fit(X, smooth)
     assert found.get_support().tolist() == [True, False, False]
-    plain = R(rs.Fourier(), 10, scales=None)
-    for selector in (SelectFromModel(plain), RFE(plain)):
-        with pytest.raises(ValueError, match="`coef_` or `feature_importances_` attribute"):
-            selector.fit(X, y).get_support()
 
 
 @pytest.mark.parametrize("family", [rs.Fourier(), rs.Bins(), rs.Trees(), rs.Fourier() + rs.Bins()])
@@ -131,21 +132,27 @@ def test_frames_are_read_from_tables_and_from_blocks_with_targets():
         rs.Frame.read([(X, y, weights, 1)])
 
 
-@pytest.mark.parametrize("kind", [R, C, T])
-def test_a_stream_that_begins_with_too_little_warns(kind):
-    targets = np.arange(len(X)) % 2 if kind is C else y
-    more = {"classes": [0, 1]} if kind is C else {}
-    few, constant = kind(rs.Fourier(), 10), np.array(X)
-    with pytest.warns(UserWarning, match=r"first block, which has 1 row\(s\) and 3 constant"):
-        few.partial_fit(X[:1], targets[:1], **more)
+def test_a_stream_whose_frame_stays_and_tells_too_little_warns():
+    """That of a transformer stays from the first block on, as its features were handed out."""
+    constant = np.array(X)
+    with pytest.warns(UserWarning, match=r"1 row\(s\), with 3 constant column\(s\) of 3"):
+        T(rs.Fourier(), 10).partial_fit(X[:1])
     constant[:, 1] = 4.0
-    with pytest.warns(UserWarning, match=r"120 row\(s\) and 1 constant column\(s\) of 3"):
-        kind(rs.Fourier(), 10).partial_fit(constant, targets)
+    with pytest.warns(UserWarning, match=r"120 row\(s\), with 1 constant"):
+        T(rs.Fourier(), 10).partial_fit(constant)
+    many, labels = np.tile(constant, (84, 1)), np.tile(np.arange(len(X)) % 2, 84)
+    for kind in (R, C):
+        stream = kind(rs.Fourier(), 10).partial_fit(many[:100], labels[:100])
+        with pytest.warns(UserWarning, match=r"10080 row\(s\), with 1 constant"):
+            stream.partial_fit(many[100:], labels[100:])
     frame = rs.Frame.read(X, "fourier", 10)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        kind(rs.Fourier(), 10).partial_fit(X, targets)
-        kind(n_components=10, frame=frame).partial_fit(X[:1], targets[:1], **more)
+        T(rs.Fourier(), 10).partial_fit(X)
+        for kind in (R, C):
+            given = {"classes": [0, 1]} if kind is C else {}
+            kind(rs.Fourier(), 10).partial_fit(X[:1], [0], **given)
+            kind(n_components=10, frame=frame).partial_fit(X[:1], [0], **given)
 
 
 def test_a_transformer_takes_a_frame_and_streams():
@@ -343,9 +350,13 @@ def test_rows_that_were_never_there_are_refused_at_once(family, k):
 
 
 def test_what_was_forgotten_by_mistake_can_be_added_again(monkeypatch):
-    from randspan.statistics import moments
+    from randspan import model as models
+    from randspan.statistics import moments, remaining
 
-    monkeypatch.setattr(moments, "FEW_FUNCTIONS", 0)  # as if there were very many
+    # As if there were very many functions, and too many rows to keep, or to know by their keys.
+    monkeypatch.setattr(models, "KEPT_ROWS", 0)
+    monkeypatch.setattr(remaining, "FEW_FUNCTIONS", 0)
+    monkeypatch.setattr(moments, "FEW_KEYS", 0)
     X, y = data(400)
     model = R(rs.Fourier(), 60, alpha=1e-3, scales=None, random_state=0).fit(X, y)
     expected = model.predict(X)

@@ -96,9 +96,9 @@ def test_columns_that_matter_get_the_importance(family):
     X, y, truth = data(500, d=30)
     plain = rs.SpanRegressor(family, 60, scales=None, random_state=0).fit(X, y)
     model = clone(plain).set_params(scales="learn").fit(X, y)
-    assert model.feature_importances_.shape == (30,)
-    assert model.feature_importances_.sum() == pytest.approx(1)
-    assert model.feature_importances_[:3].sum() > 0.9
+    assert model.scale_shares_.shape == (30,)
+    assert model.scale_shares_.sum() == pytest.approx(1)
+    assert model.scale_shares_[:3].sum() > 0.9
     new, _, truth = data(d=30, seed=1)
     errors = [np.mean((m.predict(new) - truth) ** 2) for m in (model, plain)]
     assert errors[0] < 0.5 * errors[1]
@@ -114,7 +114,7 @@ def test_classes_and_other_losses_learn_too():
             rs.Fourier(), 100, loss=loss_name, alpha=0.1, scales="learn", random_state=0
         ).fit(X, labels)
         plain = clone(model).set_params(scales=None).fit(X, labels)
-        assert model.feature_importances_[:3].sum() > 0.9
+        assert model.scale_shares_[:3].sum() > 0.9
         assert model.score(new, fresh) > plain.score(new, fresh)
 
 
@@ -199,13 +199,13 @@ def test_rows_of_no_weight_have_no_say():
 
 def test_a_stream_learns_from_its_first_block_and_merges():
     X, y, _ = data(800)
-    model = rs.SpanRegressor(rs.Fourier(), 40, scales="learn", random_state=0)
+    model = rs.SpanRegressor(rs.Fourier(), 40, scales="learn", dtype="float64", random_state=0)
     model.partial_fit(X[:500], y[:500])
-    assert model.feature_importances_[:3].sum() > 0.9
-    other = rs.SpanRegressor(frame=model.frame_).fit(X[500:], y[500:])
-    assert np.array_equal(other.feature_importances_, model.feature_importances_)
+    assert model.scale_shares_[:3].sum() > 0.9
+    other = rs.SpanRegressor(frame=model.frame_, dtype="float64").fit(X[500:], y[500:])
+    assert np.array_equal(other.scale_shares_, model.scale_shares_)
     model.merge(other)
-    whole = rs.SpanRegressor(frame=model.frame_).fit(X, y)
+    whole = rs.SpanRegressor(frame=model.frame_, dtype="float64").fit(X, y)
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-3)
 
 
@@ -239,8 +239,8 @@ def test_refusals():
     with pytest.raises(ValueError, match="scales mean nothing to it"):
         rs.SpanRegressor(rs.Stumps(), 10, scales="learn").fit(X, y)
     plain = rs.SpanRegressor(n_components=10, scales=None).fit(X, y)
-    with pytest.raises(AttributeError, match="need scales='auto', 'learn'"):
-        _ = plain.feature_importances_
+    with pytest.raises(AttributeError, match="use scales='auto', 'learn'"):
+        _ = plain.scale_shares_
 
 
 def test_few_rows_and_constant_targets_keep_equal_scales():
@@ -248,7 +248,7 @@ def test_few_rows_and_constant_targets_keep_equal_scales():
     for rows, targets in ((slice(0, 5), y[:5]), (slice(0, 200), np.ones(200))):
         model = rs.SpanRegressor(n_components=5, scales="learn", random_state=0)
         model.fit(X[rows], targets)
-        np.testing.assert_allclose(model.feature_importances_, 1 / 3)
+        np.testing.assert_allclose(model.scale_shares_, 1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -269,6 +269,18 @@ def test_turned_rows_are_rows_that_were_turned(family, rng):
         np.testing.assert_allclose(rows[:7].dense, turned[:7], atol=1e-12)
 
 
+@pytest.mark.parametrize("density", [0.5, 1.0])
+def test_lengths_of_sparse_rows_far_from_zero_have_their_digits(density, rng):
+    """Offsets of 1e8 deviations beside a column of none: what is not stored adds up exactly."""
+    offsets = np.array([1e8, -1e8, 3e4, 0.0, 1.0])
+    X = (rng.normal(size=(40, 5)) + offsets) * (rng.random((40, 5)) < density)
+    stored = Rows(sparse.csr_array(X), offsets, np.full(5, 0.7), np.float64)
+    dense = Rows(X, offsets, np.full(5, 0.7), np.float64)
+    np.testing.assert_allclose(stored.norms(), dense.norms(), rtol=1e-13)
+    weights = rng.random(5)
+    np.testing.assert_allclose(stored.norms(weights), dense.norms(weights), rtol=1e-13)
+
+
 # -- corners that were wrong once ------------------------------------------------------------------
 
 
@@ -278,12 +290,26 @@ def test_inputs_far_from_zero_and_of_wild_sizes_are_learned_from():
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=300)
     model = rs.SpanRegressor(n_components=60, standardize=False, scales="learn", random_state=0)
     assert model.fit(X + 2000, y).score(X + 2000, y) > 0.9
+    # Kernels look at differences: slopes know no offset.
+    assert model.fit(X + 1e6, y).score(X + 1e6, y) > model.fit(X, y).score(X, y) - 0.01
     wild = X.copy()
     wild[:5] *= 1e7
     rs.SpanRegressor(n_components=60, scales="learn", random_state=0).fit(wild, y)
     skewed = np.exp(2.5 * rng.normal(size=(150, 4)))
     twice = np.vstack([skewed, skewed])
     rs.SpanRegressor(n_components=60, scales="learn", random_state=0).fit(twice, y)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_scales_are_learned_in_any_unit(unit, rng):
+    """They are learned in float32, which has no numbers for the squares of such inputs."""
+    X = rng.normal(size=(300, 4))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    given = {"scales": "learn", "standardize": False, "dtype": "float64", "random_state": 0}
+    model = rs.SpanRegressor(rs.Fourier(), 100, **given)
+    usual, here = model.fit(X, y).score(X, y), model.fit(unit * X, y).score(unit * X, y)
+    assert usual > 0.9
+    assert here == pytest.approx(usual, abs=1e-3)
 
 
 def test_weights_count_in_small_sets_too():
@@ -293,7 +319,7 @@ def test_weights_count_in_small_sets_too():
     y = np.where(light, np.sin(2 * X[:, 1]), np.sin(2 * X[:, 0]))
     weights = np.where(light, 1e-3, 1.0)
     model = rs.SpanRegressor(n_components=60, scales="learn", random_state=0)
-    assert model.fit(X, y, weights).feature_importances_[0] > 0.9
+    assert model.fit(X, y, weights).scale_shares_[0] > 0.9
 
 
 def test_a_learned_frame_does_not_hold_back_alpha():

@@ -79,7 +79,7 @@ def test_primal_equals_dual_equals_qr(n, alpha):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_gcv_is_its_definition(intercept, weighted):
-    """(RSS/Σω)/(1 - tr H/Σω)² with the smoother H written out."""
+    """(RSS/Σω)/(1 - tr H/n)² with the smoother H written out; the mean weight is above 1."""
     X, y, w = data(80)
     w = w if weighted else np.ones(80)
     alpha, k = 0.3, 30
@@ -92,8 +92,7 @@ def test_gcv_is_its_definition(intercept, weighted):
     penalty[0, 0] *= 1 - intercept
     H = A @ np.linalg.solve(A.T @ (A * w[:, None]) + penalty, A.T * w)
     residual = y - H @ y
-    total = w.sum()
-    expected = (w @ residual**2 / total) / (1 - np.trace(H) / total) ** 2
+    expected = (w @ residual**2 / w.sum()) / (1 - np.trace(H) / 80) ** 2
     assert model.solution_.degrees_of_freedom == pytest.approx(np.trace(H), rel=1e-9)
     assert model.gcv_error_ == pytest.approx(expected, rel=1e-8)
     eigen = clone_with(model, solver="eigen").fit(X, y, w)
@@ -341,8 +340,8 @@ def test_solvers_work_on_statistics_alone(rng):
     """No X in sight: moments and factors of any matrix."""
     Z, Y = rng.normal(size=(100, 6)), rng.normal(size=(100, 2))
     moments, factor = Moments.of(Z.copy(), Y, None), Factor.of(Z, Y, None)
-    one = cholesky.solve(moments, 0.5, 6, True, "")
-    paths = [spectrum.from_moments(moments, True), spectrum.from_factor(factor, True)]
+    one = cholesky.solve(moments, 0.5, 6, True, Z.dtype, "")
+    paths = [spectrum.from_moments(moments, True, Z.dtype), spectrum.from_factor(factor, True)]
     for path in (*paths, spectrum.from_few_rows(factor, True)):
         other = path.solution(0.5, 6, "")
         np.testing.assert_allclose(other.coef, one.coef, atol=1e-10)
@@ -378,3 +377,19 @@ def test_a_row_that_stands_twice_does_not_end_cross_validation(k, rng):
     assert streamed.gcv_error_ == pytest.approx(fitted.gcv_error_, rel=1e-6)
     sparse_rows = clone_with(streamed).fit(sparse.csr_array(X), y)
     assert sparse_rows.gcv_error_ == pytest.approx(fitted.gcv_error_, rel=1e-6)
+
+
+def test_one_alpha_in_the_dual_takes_no_eigenvectors(monkeypatch):
+    X, y, _ = data(120)
+    params = {"n_components": 300, "alpha": 0.01, "dtype": "float64", "random_state": 0}
+    expected = rs.SpanRegressor(solver="qr", **params).fit(X, y)
+    monkeypatch.setattr(spectrum, "_eigenvectors", None)
+    model = rs.SpanRegressor(**params).fit(X, y)
+    assert model.solution_.solver == "dual"
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=1e-7, atol=1e-9)
+    ours, theirs = (one.predict(X, return_std=True)[1] for one in (model, expected))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7)
+    for name in ("degrees_of_freedom", "objective", "gcv_error"):
+        assert getattr(model.solution_, name) == pytest.approx(
+            getattr(expected.solution_, name), rel=1e-7
+        )

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_predict
 
 import randspan as rs
+from randspan.solvers.validation import of_losses
 
 R, C = rs.SpanRegressor, rs.SpanClassifier
 TREES = rs.Trees(max_features=2)
@@ -19,7 +21,7 @@ def data(n=400, seed=0, noise=0.3):
 KINDS = {
     "leave_one_out": R(rs.Fourier(), 40, random_state=0),
     "leave_one_out by name": R(rs.Fourier(), 40, alpha="leave_one_out", random_state=0),
-    "gcv at one alpha": R(rs.Fourier(), 40, alpha=0.1, random_state=0),
+    "leave_one_out at one alpha": R(rs.Fourier(), 40, alpha=0.1, random_state=0),
     "leave_one_out of the dual": R(rs.Fourier(), 800, random_state=0),
     "leave_one_out of an orthogonal factor": R(rs.Fourier(), 40, solver="qr", random_state=0),
     "leave_one_out of a kernel machine": R(rs.Fourier(), np.inf, random_state=0),
@@ -67,15 +69,16 @@ def test_residuals_of_float32_features_are_those_of_the_rows(seed):
 
 def test_gcv_and_its_standard_error_are_their_formulas():
     X, y = data()
-    model = R(rs.Fourier(), 40, alpha=0.1, random_state=0).fit(X, y)
+    model = R(rs.Fourier(), 40, alpha="gcv", random_state=0).fit(X, y)
     solution, found = model.solution_, model.validation_
     free = 400 - solution.degrees_of_freedom
     assert found.error == model.gcv_error_
     assert found.standard_error == pytest.approx(found.error * np.sqrt(2 / free))
     assert str(found).endswith("(gcv)")
-    stream = R(frame=model.frame_, alpha=0.1).partial_fit(X[:200], y[:200])
+    given = clone(model).set_params(alpha=0.1).fit(X, y)
+    stream = R(frame=given.frame_, alpha=0.1).partial_fit(X[:200], y[:200])
     stream.partial_fit(X[200:], y[200:])
-    assert stream.validation_.error == pytest.approx(found.error, rel=1e-4)
+    assert stream.gcv_error_ == pytest.approx(given.gcv_error_, rel=1e-4)
 
 
 def test_weights_are_counts():
@@ -174,3 +177,74 @@ def test_families_can_be_compared():
     folds = KFold(5, shuffle=True, random_state=0)
     theirs = [((cross_val_predict(m, X, y, cv=folds) - y) ** 2).mean() for m in models]
     assert np.array_equal(np.argsort(ours), np.argsort(theirs))
+
+
+def test_losses_whose_squares_overflow_have_a_standard_error():
+    values, weights = np.array([1e200, 3e200, 2e200]), np.array([1.0, 1.0, 2.0])
+    small, large = (of_losses(values / size, weights) for size in (1e200, 1.0))
+    assert large.error == pytest.approx(1e200 * small.error)
+    assert large.standard_error == pytest.approx(1e200 * small.standard_error)
+
+
+def test_losses_of_rows_that_stand_twice_tell_no_more_than_once():
+    values, keys = np.array([1.0, 4.0, 2.0]), np.arange(3, dtype=np.uint64)
+    once = of_losses(values, np.ones(3), keys)
+    twice = of_losses(np.repeat(values, 2), np.ones(6), np.repeat(keys, 2))
+    assert (twice.error, twice.standard_error) == (once.error, pytest.approx(once.standard_error))
+
+
+def test_a_model_that_passes_through_rows_has_no_error_rather_than_an_infinite_one():
+    """A row that outweighs the others by more than rounding is met whatever its target."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3, 1)), rng.normal(size=3)
+    weights = np.array([1e12, 1.0, 1.0])
+    model = rs.SpanRegressor(rs.Fourier(form="paired"), 60, random_state=0).fit(X, y, weights)
+    assert model.validation_.kind is None
+    assert "passes through" in model.validation_.reason
+
+
+def test_residuals_beside_sums_of_huge_squares_do_not_overflow():
+    X = 1e45 * np.random.default_rng(0).normal(size=(20, 3))
+    family = rs.KernelExpansions("linear", anchors=3)
+    params = {"alpha": 1e75, "dtype": "float64", "standardize": False, "random_state": 0}
+    model = rs.SpanRegressor(family, 3, **params).fit(X, 1e74 * X[:, 0] / 1e45)
+    assert np.isfinite(model.solution_.residual)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"family": rs.Fourier(), "n_components": 30},
+        {"family": rs.Fourier(), "n_components": np.inf},
+        {"family": rs.Fourier(), "n_components": 400, "solver": "dual"},
+        {"family": rs.Trees(), "n_components": 20},
+        {"family": rs.Bins(), "n_components": 20},
+        {"family": "auto", "effort": "fast"},
+    ],
+    ids=["moments", "kernel rows", "factor", "trees", "cells", "auto"],
+)
+def test_errors_are_told_beside_the_variance_and_in_the_units_of_y(given):
+    generator = np.random.default_rng(0)
+    X, weights = generator.normal(size=(150, 2)), generator.uniform(0.5, 2, size=150)
+    y = 1000 + 50 * X[:, 0] + 5 * generator.normal(size=150)
+    model = rs.SpanRegressor(**given, random_state=0).fit(X, y, weights)
+    found = model.validation_
+    mean = np.average(y, weights=weights)
+    np.testing.assert_allclose(found.variance, np.average((y - mean) ** 2, weights=weights))
+    assert found.r2 == pytest.approx(1 - found.error / found.variance)
+    assert found.rmse == pytest.approx(np.sqrt(found.error))
+    assert f"R² {found.r2:.4g}" in str(found)
+    assert f"<td>RMSE {found.rmse:.4g}</td>" in found._repr_html_()
+    assert "units of y" in found._repr_html_()
+    classes = rs.SpanClassifier(**given, random_state=0).fit(X, y > mean)
+    assert classes.validation_.r2 is None
+    assert "<td>" in classes.validation_._repr_html_()
+
+
+def test_a_frame_has_a_form_for_notebooks():
+    X = np.random.default_rng(0).normal(size=(50, 25))
+    frame = rs.SpanRegressor(rs.Fourier(), 10).fit(X, X[:, 0]).frame_
+    shown = frame._repr_html_()
+    assert shown.count("<tr>") == 21
+    assert "and 5 more columns" in shown
+    assert "<script>" not in rs.Frame._repr_html_(frame.with_components("<script>"))

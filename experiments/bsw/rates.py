@@ -209,13 +209,13 @@ def tables(found: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]
     if found["adaptivity"]:
         risk = found["adaptivity"]["risks"]
         lines = [
-            [who, *(f"{f(one[part]):.3g}" for part in ("all", "peak") for f in (mean, median))]
+            [who, *(f"{f(one[part]):.3g}" for part in ("all", "peak") for f in (mean, median)), ""]
             for who, one in risk.items()
         ]
         times = mean(risk["hats"]["all"]) / mean(risk["motions"]["all"])
         verdict = claims.REPRODUCED if times >= 2 else claims.FAILED
-        lines.append([f"hats beside motions: {times:.3g} times, {verdict}", "", "", "", ""])
-        head = ["", "risk, mean", "median", "at the peak, mean", "median"]
+        lines.append(["hats beside motions", f"{times:.3g} times", "", "", "", verdict])
+        head = ["", "risk, mean", "median", "at the peak, mean", "median", "verdict"]
         shown.append((known["adaptivity"].claim, head, lines))
     return shown
 

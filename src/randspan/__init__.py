@@ -7,9 +7,10 @@ Families of functions (`randspan.families`) are drawn by estimators (`SpanRegres
 `SpanClassifier`, `SpanTransformer`), which follow scikit-learn's conventions. A `Frame` is what an
 estimator reads from data before it draws. `randspan.theory` has the bounds: how many functions are
 enough, and what is guaranteed of a fit. `save` and `load` keep models in files, without pickle.
+`randspan.baselines` are the methods that the documents compare random functions with.
 """
 
-from . import datasets, losses, theory
+from . import baselines, datasets, losses, theory
 from .estimators import SpanClassifier, SpanRegressor, SpanTransformer
 from .families import (
     Bins,
@@ -55,6 +56,7 @@ __all__ = [
     "Union",
     "Units",
     "__version__",
+    "baselines",
     "datasets",
     "estimate_kernel",
     "load",

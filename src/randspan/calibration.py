@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from .blas import LIMITS
+
 Array = NDArray[np.float64]
 
 
@@ -45,14 +47,15 @@ class Calibration:
             slope = share[:, None] * (special.softmax(combined, axis=1) - wanted)
             return float(share @ value), np.tensordot(parts, slope, axes=2)
 
-        found = optimize.minimize(
-            value_and_gradient,
-            [1.0, 0.0],
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(1e-6, None), (0, None)],
-            options={"ftol": 1e-15, "gtol": 1e-12},
-        )
+        with LIMITS.at_most(1):  # matrices of two numbers, for which other threads only spin
+            found = optimize.minimize(
+                value_and_gradient,
+                [1.0, 0.0],
+                jac=True,
+                method="L-BFGS-B",
+                bounds=[(1e-6, None), (0, None)],
+                options={"ftol": 1e-15, "gtol": 1e-12},
+            )
         return cls(float(found.x[0] / size), float(found.x[1] / size**3))
 
     def __call__(self, scores: Array) -> Array:

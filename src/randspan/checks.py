@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import os
+from collections.abc import Iterable
+from difflib import get_close_matches
+from inspect import Parameter, signature
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 
-def check_n_components(n_components) -> None:
+def check_n_components(n_components, name: str = "n_components") -> None:
     """Refuse anything but a positive whole number."""
     if not is_count(n_components):
-        raise ValueError(f"n_components must be a positive whole number, got {n_components!r}.")
+        raise ValueError(f"{name} must be a positive whole number, got {n_components!r}.")
 
 
 def is_count(value) -> bool:
@@ -38,7 +44,68 @@ def check_choice(name: str, value, choices, otherwise: str = "") -> None:
     """Refuse a name that is none of ``choices``, and say which there are."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {known}{otherwise}; got {value!r}.")
+        raise ValueError(
+            f"{name} must be one of {known}{otherwise}; got {value!r}.{nearest(value, choices)}"
+        )
+
+
+def chosen(
+    name: str, value, choices: Iterable[str], others: dict[str, str], otherwise: str = ""
+) -> str:
+    """One of ``choices``, or what another name for one of them stands for."""
+    check_choice(name, value, (*choices, *others), otherwise)
+    return others.get(value, value)
+
+
+def nearest(value, known: Iterable[str]) -> str:
+    """A question that ends a message, where a name is nearly one of those that are known."""
+    found = get_close_matches(value.lower(), known, 1) if isinstance(value, str) else []
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def check_keywords(cls: type, args: tuple, kwargs: dict) -> None:
+    """Refuse arguments that a class has no parameters for, by its name and theirs."""
+    if not args and not kwargs:
+        return
+    made: Any = cls.__init__  # type: ignore[misc]
+    own = [] if made is object.__init__ else list(signature(made).parameters.values())[1:]
+    if any(one.kind is Parameter.VAR_KEYWORD for one in own):
+        return
+    names = [one.name for one in own]
+    for name in kwargs:
+        if name not in names:
+            taken = f"it takes {', '.join(names)}" if names else "it takes none"
+            raise TypeError(
+                f"{cls.__name__} has no parameter {name!r}; {taken}.{nearest(name, names)}"
+            )
+    places = [one.name for one in own if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    if len(args) > len(places) and not any(one.kind is Parameter.VAR_POSITIONAL for one in own):
+        raise TypeError(
+            f"{cls.__name__} takes {len(places)} argument(s) without a name "
+            f"({', '.join(places)}), got {len(args)}: hand in the others by name."
+        )
+
+
+def check_path(name: str, value) -> str:
+    """The path of a file as text, from whatever `os.fspath` takes."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f"{name} must be a str, bytes or os.PathLike, or an open binary file, got {value!r}."
+        )
+    path = os.fsdecode(value)
+    if "\0" in path:
+        raise ValueError(f"{name} must not hold the character 0, got {value!r}.")
+    return path
+
+
+def check_file(name: str, value, verb: str) -> Any:
+    """A binary file that is open, to "read" or "write"; None where it is something else."""
+    if isinstance(value, (str, bytes, os.PathLike)) or not callable(getattr(value, verb, None)):
+        return None
+    if isinstance(value, io.TextIOBase):
+        mode = "rb" if verb == "read" else "wb"
+        raise TypeError(f"{name} is a file of text, got {value!r}: open it with mode {mode!r}.")
+    return value
 
 
 def check_number(name: str, value, at_least: float = -np.inf) -> float:

@@ -10,15 +10,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .families import Functions
-from .families.parts.rows import Rows, fingerprints
+from .families.parts.rows import Rows
 from .frame import Frame
+from .keys import Keys
 from .sources import Source
 
 # Below this many rows features are computed in float64 whatever was asked for. It costs nothing
 # there, and makes a prediction independent of which few rows were handed in with it.
 FEW_ROWS = 256
+# Entries of a float32 block that are turned into float64 at once, and stay in the cache.
+AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,8 @@ class Features:
     """Z[r, i] = φ_i(x̃_r) for the rows of ``source``, computed block by block in ``dtype``.
 
     ``out_of_bag`` asks for values from functions that were not trained on the row; ``indices`` are
-    then the row indices in the data that they were trained on. ``step`` is how many rows make a
-    block, `block_rows` if 0. ``kind`` are rows as an engine has them.
+    then those by which they know rows. ``step`` is how many rows make a block, `block_rows` if 0.
+    ``kind`` are rows as an engine has them.
     """
 
     frame: Frame
@@ -42,7 +46,7 @@ class Features:
     def __post_init__(self) -> None:
         out_of_bag = self.functions.out_of_bag
         if self.out_of_bag and out_of_bag is not None:
-            indices = out_of_bag.indices(self.source.X, self.source.targets())
+            indices = out_of_bag.indices(self.source.keys, self.source.targets())
             object.__setattr__(self, "indices", indices)
 
     def __len__(self) -> int:
@@ -63,9 +67,9 @@ class Features:
         dtype = np.dtype(np.float64) if few else self.dtype
         return self.frame.rows(self.source.X[rows], dtype, self.kind)
 
-    def keys(self, rows: slice) -> NDArray[np.uint64]:
-        """Fingerprints of the rows of one slice: equal rows have equal ones, dense or sparse."""
-        return fingerprints(self.source.X[rows])
+    def keys(self, rows: slice) -> Keys:
+        """The keys of the rows of one slice."""
+        return self.source.keys[rows]
 
     def take(self, rows: NDArray) -> NDArray:
         """Any rows of Z, by their indices."""
@@ -83,5 +87,21 @@ class Features:
 
 
 def block_rows(n_stored: int, n_features: int) -> int:
-    """Rows of a block: about 16 MB of float32, but enough for one SYRK to pay."""
-    return int(np.clip(2**22 // max(n_stored, min(n_features, 4096)), 1024, 8192))
+    """Rows of a block: about 16 MB of float32, but enough for one SYRK to pay.
+
+    Rows of more than 4,096 columns take more than their features: there are fewer of them.
+    """
+    usual = int(np.clip(2**22 // max(n_stored, min(n_features, 4096)), 1024, 8192))
+    return min(usual, max(2**22 // max(n_features, 1), FEW_ROWS))
+
+
+def in_double(Z: NDArray, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ZW in float64, whatever the precision of Z, without a copy of all of Z."""
+    if Z.dtype == np.float64 or sparse.issparse(Z):
+        return Z.astype(np.float64, copy=False) @ weights
+    step = max(1, AT_ONCE // max(Z.shape[1], 1))
+    out = np.empty((len(Z), *weights.shape[1:]))
+    for start in range(0, len(Z), step):
+        part = slice(start, start + step)
+        np.matmul(Z[part].astype(np.float64), weights, out=out[part])
+    return out

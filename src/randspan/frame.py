@@ -8,8 +8,8 @@ about this library: any split into blocks, forgetting, merging.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass, replace
-from types import FunctionType, MethodType
+from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 
 from .blocks import ColumnSums, parts_of, read_blocks
 from .checks import check_choice, check_n_components
+from .equality import same
 from .families import NAMED, Family, Functions
 from .families.parts.kernel_columns import KernelColumns
 from .families.parts.out_of_bag import Training
 from .families.parts.randomness import seed_from
 from .families.parts.rows import Bend, Rows, as_rows
 from .families.parts.sample import Reservoir, capacity, column_range
+from .keys import Keys
 from .sources import Source
-from .tables import Columns, Table, is_frame, read
-from .text import table
+from .tables import Columns, Table, is_frame, read, refuse_lazy
+from .text import html_table, percent, short, table
 
 # Entries that are looked at together.
 AT_ONCE = 2**20
@@ -91,6 +93,7 @@ class Frame:
         standardize: bool | str = True,
         scales=None,
         categories=None,
+        columns=None,
         random_state=None,
     ) -> Frame:
         """Read a frame from blocks of rows, in one pass and bounded memory.
@@ -103,7 +106,7 @@ class Frame:
         blocks : iterable of X, (X, y) or (X, y, sample_weight)
             One after the other; y is looked at where categories of many levels are told by their
             targets. One table is one block.
-        family, n_components, standardize, scales, categories, random_state
+        family, n_components, standardize, scales, categories, columns, random_state
             As for the estimators (scales as numbers).
 
         Examples
@@ -121,35 +124,47 @@ class Frame:
             n_components = int(n_components)
         seed = seed_from(random_state)
         family = as_family(family)
-        made_of, blocks = read_blocks(blocks, categories)
+        made_of, blocks = read_blocks(blocks, categories, columns)
         reading = Reading.of(blocks, family.rows_wanted(n_components), seed, made_of)
         return reading.frame(family, n_components, check_standardize(standardize), scales)
 
     def __repr__(self) -> str:
         """What was read, a line for every column of the table."""
+        head, titles, lines, more = self._shown()
+        return f"{head}\n\n{table(titles, lines)}" + (f"\n{more}" if more else "")
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        head, titles, lines, more = self._shown()
+        below = f"<p>{escape(more)}</p>" if more else ""
+        return f"<div><p>{escape(head)}</p>{html_table(titles, lines)}{below}</div>"
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[tuple[str, ...]], str]:
+        """A heading, titles and lines of a table, and what was left out of it."""
         k = "k still open" if self.n_components is None else f"k = {self.n_components}"
         head = f"Frame of {self.family!r}, {k}, seed {self.seed}"
         lines = self._lines()
         left = len(lines) - SHOWN
-        more = f"\n… and {left} more columns" if left > 0 else ""
-        titles = ("column", "kind", "missing", "read from it", "numbers", "share")
+        more = f"… and {left} more columns" if left > 0 else ""
+        titles: tuple[str, ...] = (
+            *("column", "kind", "missing", "read from it", "numbers", "share"),
+        )
         used = slice(0, 5 if self.importances is None else 6)
-        return f"{head}\n\n{table(titles[used], [line[used] for line in lines[:SHOWN]])}{more}"
+        return head, titles[used], [line[used] for line in lines[:SHOWN]], more
 
     def _lines(self) -> list[tuple[str, ...]]:
         shares = self.importances
         if self.columns is None:
-            means = ["" if self.mean is None else f"mean {value:.4g}" for value in self.means]
+            means = ["" if self.mean is None else f"mean {short(value)}" for value in self.means]
             return [
-                (f"x{j}", "number", "0 %", mean, "1", _percent(shares, j))
+                (f"x{j}", "number", "0 %", mean, "1", _share(shares, j))
                 for j, mean in enumerate(means)
             ]
         shares = None if shares is None else self.columns.summed(shares)
         return [
-            (one.name, one.kind, f"{100 * one.holes:.2g} %", one.told, str(len(one.parts)),
-             _percent(shares, j))
+            (one.name, one.kind, percent(one.holes), one.told, str(one.width), _share(shares, j))
             for j, one in enumerate(self.columns.encoders)
-        ]  # fmt: skip
+        ]
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -169,11 +184,12 @@ class Frame:
             X, centre = self.bend(X)
         return kind(X, centre, self.scale, dtype, self.rotation, self.bend)
 
-    def encoded(self, X, training: bool = False) -> Any:
-        """Rows of a table as numbers; what are numbers already stays as it is.
+    def table(self, X) -> Any:
+        """Rows as a table like that of training where one was; numbers that are known as they are.
 
-        Of ``training`` rows target statistics leave out a fold of rows that has their own.
+        Its keys are those of the rows.
         """
+        refuse_lazy(X)
         if self.columns is None and not isinstance(X, Table):
             if not is_frame(X):
                 return X
@@ -182,8 +198,21 @@ class Frame:
                 return X.matrix
         if not isinstance(X, Table):
             X = read(X, None if self.columns is None else self.columns.categories)
-        columns = self.columns or Columns.of_numbers(X, self.means)
-        return columns.encode(X, training)
+        return self._columns(X).known(X)
+
+    def encoded(self, X, training: bool = False, targets=None, weights=None) -> Any:
+        """Rows of a table as numbers; what are numbers already stays as it is.
+
+        Of ``training`` rows target statistics leave out a fold of rows that has their own; these
+        folds may depend on ``targets`` and ``weights``.
+        """
+        X = self.table(X)
+        if not isinstance(X, Table):
+            return X
+        return self._columns(X).encode(X, training, targets, weights)
+
+    def _columns(self, table: Table) -> Columns:
+        return self.columns or Columns.of_numbers(table, self.means)
 
     @property
     def groups(self) -> NDArray[np.intp] | None:
@@ -219,7 +248,7 @@ class Frame:
             classes,
             workers,
             progress,
-            source.X,
+            source.keys,
         )
         trained = self.family.train(training, int(self.n_components), self.seed)
         return replace(self, trained=trained)
@@ -253,7 +282,7 @@ class Frame:
     def same_as(self, other: Frame) -> bool:
         """Whether both frames lead to the same functions of the same x̃."""
         learned: dict[str, Any] = {"importances": None, "ridge": None}
-        return _same(replace(self, **learned), replace(other, **learned))
+        return same(replace(self, **learned), replace(other, **learned))
 
 
 @dataclass(frozen=True)
@@ -267,11 +296,17 @@ class Reading:
 
     @classmethod
     def of(
-        cls, blocks: Iterable, wanted: int, seed: int, made_of: Columns | None = None
+        cls,
+        blocks: Iterable,
+        wanted: int,
+        seed: int,
+        made_of: Columns | None = None,
+        keys: Keys | None = None,
     ) -> Reading:
         """Read blocks of rows and keep ``wanted`` of these at least.
 
-        ``made_of`` says what their columns were made of.
+        ``made_of`` says what their columns were made of, ``keys`` are those of the rows of one
+        block, where they were made of something else.
         """
         columns, reservoir = None, None
         for block in blocks:
@@ -290,8 +325,8 @@ class Reading:
             if columns is None or reservoir is None:
                 columns = ColumnSums.none(values.shape[1])
                 reservoir = Reservoir(capacity(values.shape[1], wanted), seed)
-            columns = columns.plus(values, weights)
-            reservoir.add(values, weights)
+            reservoir.add(values, weights, keys)
+            columns = columns.plus(values, weights, reservoir)
         if columns is None or reservoir is None:
             raise ValueError("There are no rows to read the frame from.")
         return cls(columns, reservoir, seed, made_of)
@@ -367,8 +402,8 @@ class Reading:
         return Bend(np.where(wide, middle, mean), np.where(wide, robust, scale))
 
 
-def _percent(shares: NDArray[np.float64] | None, place: int) -> str:
-    return "" if shares is None else f"{100 * shares[place]:.2g} %"
+def _share(shares: NDArray[np.float64] | None, place: int) -> str:
+    return "" if shares is None else percent(shares[place])
 
 
 def n_constant(X) -> int:
@@ -377,11 +412,13 @@ def n_constant(X) -> int:
     return int((lower == upper).sum())
 
 
-def as_family(family: Family | str) -> Family:
-    """A family from its name, or the family itself."""
+def as_family(family: Family | str, others: tuple[str, ...] = ()) -> Family:
+    """A family from its name, or the family itself; ``others`` are further names, in messages."""
     if isinstance(family, Family):
         return family
-    check_choice("family", family, NAMED, " or a family such as rs.Fourier()")
+    if isinstance(family, type) and issubclass(family, Family):
+        raise ValueError(f"family={family.__name__} is a class: hand in {family.__name__}().")
+    check_choice("family", family, (*NAMED, *others), " or a family such as rs.Fourier()")
     return NAMED[family]()
 
 
@@ -430,29 +467,3 @@ def check_scales(scales, n_features: int) -> NDArray[np.float64]:
             f"got {scales!r}."
         )
     return factors
-
-
-def _same(a, b) -> bool:
-    """Equality by value, through arrays, families, lists and dataclasses."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        return np.array_equal(a, b)
-    if isinstance(a, Family):
-        params = (one.get_params(deep=False) for one in (a, b))
-        return _same(*params) and _same(*(vars(one).get("_resolved") for one in (a, b)))
-    if hasattr(a, "dist") and hasattr(a, "ppf"):  # scipy's distributions hold what they compute
-        return a.dist.name == b.dist.name and _same((a.args, a.kwds), (b.args, b.kwds))
-    if isinstance(a, MethodType):
-        return a.__func__ is b.__func__ and _same(a.__self__, b.__self__)
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if is_dataclass(a):
-        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
-    if type(a).__eq__ is object.__eq__ and not isinstance(a, (type, FunctionType)):
-        return hasattr(a, "__dict__") and _same(vars(a), vars(b))  # a copy of the same object
-    return bool(a == b)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -20,34 +20,33 @@ from sklearn.exceptions import ConvergenceWarning
 from . import judging
 from .calibration import Calibration
 from .engines import Engine
-from .families import Functions
-from .families.parts.layout import Layout
+from .families import Family, Functions
 from .features import Features
+from .footprint import JUDGED, KEPT_ROWS, shape_before
 from .frame import Frame
-from .judging import MANY_ROWS
-from .planning import plan
+from .once import Remembers, once
+from .planning import by_out_of_bag, plan
 from .solvers import METHODS, IllConditioned, Plan, Solution, Task, Terms, passes
 from .solvers.in_passes import OperatorRows
 from .solvers.method import OPERATOR, PRODUCTS
 from .solvers.plan import Shape
 from .solvers.solution import SAVED_WITHOUT
-from .sources import Source, of_arrays
-from .statistics import KINDS, Cells, Statistics
+from .sources import Source
+from .statistics import KINDS, Cells, OutOfBagMoments, Statistics
 from .statistics.base import NO_ROWS
 from .statistics.kept import Kept
 from .statistics.kernel_rows import KernelRows
+from .statistics.key_sample import KeySample
 from .statistics.products import Products
 
 Array = NDArray[np.float64]
 
-# What alpha is to be for rows that are left out to judge it, where they are at hand.
-JUDGED = ("auto", "leave_one_out")
 # Solvers go on to a residual of 1e-6; predictions hardly change from here on.
 WORTH_A_WARNING = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Remembers):
     """Everything a fitted model knows.
 
     Attributes
@@ -75,10 +74,14 @@ class Model:
     remark : str
         What else is to be said of why it is solved as it is.
     recent : Kept or None
-        The rows themselves as long as they are few, for statistics that are sums: alpha is judged
-        by leaving them out. None once they are many, or where no alpha is to be found.
+        The rows themselves as long as they are few, for statistics that are sums: they are left out
+        to choose alpha, and for errors and intervals. None once they are many, or where alpha goes
+        by a formula.
     lean : bool
         Whether it comes from a file without statistics: it predicts, and no more.
+    sample : KeySample or None
+        Some of the rows, which importances of columns are found with; None of a part of another
+        model, and where nobody asks.
     """
 
     frame: Frame
@@ -94,9 +97,7 @@ class Model:
     recent: Kept | None = None
     remark: str = ""
     lean: bool = False
-
-    def __getstate__(self) -> dict:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    sample: KeySample | None = None
 
     @property
     def empty(self) -> bool:
@@ -117,6 +118,16 @@ class Model:
         """Whether functions may grow without limit."""
         return not np.isfinite(self.frame.family.bounded)
 
+    def having_taken(self, nbytes: int) -> Model:
+        """The same model; its plan says what was taken on the way to it, where that was more."""
+        made = replace(self.plan, nbytes=max(self.plan.nbytes, nbytes))
+        solution = self.solution and replace(self.solution, plan=made)
+        return replace(self, plan=made, solution=solution)
+
+    def remarked(self, remark: str) -> Model:
+        """The same model; there is more to be said of why it is as it is."""
+        return replace(self, remark=self.remark + remark)
+
     # -- rows come and go ----------------------------------------------------------------------
 
     def added(self, source: Source, task: Task, extent: Array, engine: Engine) -> Model:
@@ -129,6 +140,7 @@ class Model:
             extent=_joined(self.extent, extent),
             n_outside=self.n_outside + self.frame.n_outside(source.X),
             all_known=False,
+            sample=None if self.sample is None else self.sample.plus(KeySample.of(source)),
         )
 
     def removed(self, source: Source, task: Task, engine: Engine) -> Model:
@@ -136,7 +148,8 @@ class Model:
         held = self._streaming("forget", task)
         out_of_bag = self.functions.out_of_bag
         if out_of_bag is not None and self.all_known:
-            unknown = int((out_of_bag.indices(source.X, source.targets()) < 0).sum())
+            known = out_of_bag.trained_on(source.keys, source.targets())
+            unknown = int((~known & (source.each > 0)).sum())
             if unknown:
                 raise ValueError(
                     f"{unknown} of {source.n_rows} rows cannot have been in the model: they are "
@@ -149,14 +162,21 @@ class Model:
         if recent is not None:
             gone = _rows_of(source, task, held)
             recent = None if gone is None else recent.without(gone)
-        return self._holding(left, task=task, recent=recent)
+        if left.drowned and recent is not None and len(recent):  # few rows are read again
+            left = self._read(held, recent.source, engine)
+        sample = None if self.sample is None else self.sample.minus(source)
+        return self._holding(left, task=task, recent=recent, sample=sample)
+
+    def of_extent(self, extent: Array) -> Model:
+        """The same model; targets are known to lie within other limits."""
+        return replace(self, extent=extent)
 
     def merged(self, other: Model, task: Task) -> Model:
         """The model of both models' rows; the frames must be the same."""
         mine, theirs = self._streaming("merge", task), other.statistics
         if theirs is None:
             raise other._keeps_no_statistics("merge")
-        if task.lenient and mine.name != theirs.name:
+        if task.solver == "auto" and mine.name != theirs.name:
             mine = mine.summed()
         return self._holding(
             mine.plus(theirs),
@@ -165,6 +185,7 @@ class Model:
             extent=_joined(self.extent, other.extent),
             n_outside=self.n_outside + other.n_outside,
             all_known=False,
+            sample=of_both(self.sample, other.sample),
         )
 
     def going_on_from(self, fitted: Model, task: Task) -> Model | None:
@@ -181,12 +202,12 @@ class Model:
 
     def as_functions(self, n_components: int, task: Task, engine: Engine) -> Model:
         """An exact kernel machine, re-read as functions drawn from the same frame."""
-        held = cast(KernelRows, self.statistics).kept.arrays
-        source = of_arrays(held["inputs"], held["targets"], held["weights"])
+        source = cast(KernelRows, self.statistics).kept.source
         frame = replace(self.frame.with_components(n_components), ridge=None)
         begun = start(frame, source, task, engine).added(source, task, self.extent, engine)
         remark = f"; {source.n_rows} rows are too many for an exact kernel machine: functions"
-        return replace(begun, n_outside=self.n_outside, remark=remark)
+        remark, sample = self.remark + remark, self.sample
+        return replace(begun, n_outside=self.n_outside, remark=remark, sample=sample)
 
     def _streaming(self, method: str, task: Task) -> Statistics:
         """Statistics that any number of rows can be added to."""
@@ -197,9 +218,18 @@ class Model:
                 f"alpha='leave_one_out' needs all rows at once, and {self.statistics.name} are all "
                 f"that {method} has of them: leave alpha='auto', or fit anew."
             )
+        weighed = self.statistics.name == OutOfBagMoments.name
+        if by_out_of_bag(self.functions.layout, task) != weighed:
+            asked = f"alpha={task.alpha!r}, bound={task.bound!r}, solver={task.solver!r}"
+            how = "by out-of-bag predictions" if weighed else "as plain functions"
+            raise ValueError(
+                f"{method} goes on with the statistics of a model that weighs its functions {how}, "
+                f"and {asked} needs others: set them back, or fit anew."
+            )
         # Few rows were solved in the dual and kept as rows. Moments take any number.
         solved_as = None if self.solution is None else self.solution.solver
-        if task.solver == "auto" and solved_as == "dual":
+        safest = task.lenient and task.bound is None  # which streams hold as a factor
+        if task.solver == "auto" and solved_as == "dual" and not safest:
             return self.statistics.summed()
         return self.statistics
 
@@ -216,10 +246,11 @@ class Model:
         read.check_finite()
         return read
 
-    def _holding(self, statistics: Statistics, **changes) -> Model:
-        """The same model with other statistics, to be solved for."""
+    def _holding(self, statistics: Statistics, task: Task, **changes) -> Model:
+        """The same model with other statistics, to be solved for in the precision it began with."""
+        task = replace(task, dtype=self.task.dtype)
         functions = statistics.columns(self.functions)
-        changed = replace(self, statistics=statistics, functions=functions, **changes)
+        changed = replace(self, statistics=statistics, functions=functions, task=task, **changes)
         return replace(changed, solution=None, calibration=None)
 
     # -- weights -------------------------------------------------------------------------------
@@ -228,11 +259,7 @@ class Model:
         """The same model with its weights, solved for if rows came or went."""
         if self.solution is not None:
             return self
-        known = vars(self).get("_solved")
-        if known is None:
-            known = self._solved_for(engine)
-            object.__setattr__(self, "_solved", known)
-        return known
+        return once(self, "_solved", lambda: self._solved_for(engine))
 
     def _solved_for(self, engine: Engine) -> Model:
         held = self.statistics
@@ -254,8 +281,7 @@ class Model:
     def rows(self) -> Source | None:
         """The rows that were fitted, where they are known: few of them, or a kernel machine's."""
         if isinstance(self.statistics, KernelRows) and self.statistics.rows:
-            arrays = self.statistics.kept.arrays
-            return of_arrays(arrays["inputs"], arrays["targets"], arrays["weights"])
+            return self.statistics.kept.source
         return self._rows
 
     @property
@@ -263,8 +289,7 @@ class Model:
         """The rows of a stream, as long as they are few."""
         if self.recent is None or not len(self.recent):
             return None
-        arrays = self.recent.arrays
-        return of_arrays(arrays["inputs"], arrays["targets"], arrays["weights"])
+        return self.recent.source
 
     def _shape(self, held: Statistics) -> Shape:
         """The shape of what is held."""
@@ -274,7 +299,8 @@ class Model:
     def without_statistics(self) -> Model:
         """The same weights, and nothing that rows are added to, removed from or left out by."""
         found = self.found.for_predictions()
-        return replace(self, statistics=None, recent=None, solution=found, lean=True)
+        lean = replace(self, statistics=None, recent=None, solution=found, lean=True)
+        return replace(lean, sample=None)
 
     def _reading(self, source: Source, engine: Engine) -> Model:
         """The statistics that the plan asks for, read unless they are there."""
@@ -286,7 +312,9 @@ class Model:
         model = replace(self, statistics=held, functions=held.columns(self.functions))
         if held.n_cells:  # how many there are is known only now
             machine = engine.machine(self.task.memory_limit)
-            made = plan(model._shape(held), self.task, machine, held=held.name)
+            before = shape_of(self.frame.family, self.frame.n_components, source, engine.threads)
+            shape = replace(before, layout=model.functions.layout, n_cells=held.n_cells)
+            made = plan(shape, self.task, machine, held=held.name)
         return replace(model, plan=made)
 
     def with_weights(self, source: Source | None, engine: Engine) -> Model:
@@ -296,12 +324,18 @@ class Model:
         method = METHODS[self.plan.method, self.plan.statistics]
         terms = self._terms(engine)
         if method.judged and source is not None and self.task.alpha in JUDGED:
-            found = judging.judges(self._blocks(source), self.task.intercept, engine)
+            asked = (self._blocks(source), self.task.intercept, engine, terms.range)
+            found = judging.judges(*asked)
             terms = replace(terms, judges=found)
         given = self._given(method.takes, source, engine)
         size = self.statistics.size if self.statistics is not None else self.functions.n_columns
-        with engine.blas(size, alone=method.takes == OPERATOR):
+        with engine.blas(size, alone=method.tiled or method.takes == OPERATOR):
             solution = method.solve(given, self.task, terms)
+        known = solution.least_squares  # None in a box, where there is no formula
+        if known and source is not None and terms.judges is not None and terms.judges.sampled:
+            given_too = (known, self.task.intercept, engine, terms.range)
+            estimate = judging.validation(self._blocks(source), *given_too)
+            solution = replace(solution, estimate=estimate)
         warn_if_short(solution)
         reason = solution.reason + self.remark
         return replace(self, solution=replace(solution, reason=reason, plan=self.plan))
@@ -310,12 +344,9 @@ class Model:
         frame, limits = self.frame, limits_of(self.functions, self.task.bound)
         note = engine.progress(0, "weights").note
 
-        def pool(function: Callable, items: list) -> list:
-            with engine.pool() as run:
-                return run(function, items)
-
         at = (frame.ridge_scale, limits, frame.seed, frame.ridge)
-        return Terms(self.plan, *at, pool=pool, note=note)
+        within = self.task.range(self.extent)
+        return Terms(self.plan, *at, range=within, pool=pool_of(engine), note=note)
 
     def _given(
         self, takes: str, source: Source | None, engine: Engine
@@ -400,29 +431,38 @@ def _planned(
 ) -> Model:
     """A model that has read nothing yet."""
     functions = frame.functions()
-    shape = shape_of(functions.layout, source)
+    before = shape_of(frame.family, frame.n_components, source, engine.threads)
+    shape = replace(before, layout=functions.layout)
     made = plan(shape, task, engine.machine(task.memory_limit), streaming=streaming)
     return Model(frame, functions, None, None, made, task, extent)
 
 
-def plan_of(frame: Frame, source: Source, task: Task, engine: Engine) -> Plan:
-    """What a fit of these rows would do."""
-    return _planned(frame, source, task, nothing(source), engine).plan
+def plan_of(
+    frame: Frame, source: Source, task: Task, engine: Engine, streaming: bool = False
+) -> Plan:
+    """What a fit, or a stream, of these rows would do."""
+    return _planned(frame, source, task, nothing(source), engine, streaming).plan
 
 
 def _rows_of(source: Source, task: Task, held: Statistics | None) -> Kept | None:
-    """Rows that are kept beside sums to judge alpha by; None where they are too many for that."""
+    """Rows that are kept beside sums to be left out; None where they are too many for that."""
     sums = held is not None and held.settled
-    if not sums or task.alpha not in JUDGED or source.n_rows > MANY_ROWS:
+    if not sums or task.alpha == "gcv" or source.n_rows > KEPT_ROWS:
         return None
+    source = source.without_absent()
     return Kept.of(source, inputs=cast(NDArray, source.X.copy()))
 
 
 def _together(mine: Kept | None, theirs: Kept | None) -> Kept | None:
     """The rows of both, None where those of one are not known or both are too many."""
-    if mine is None or theirs is None or len(mine) + len(theirs) > MANY_ROWS:
+    if mine is None or theirs is None or len(mine) + len(theirs) > KEPT_ROWS:
         return None
     return mine.plus(theirs)
+
+
+def of_both(mine: KeySample | None, theirs: KeySample | None) -> KeySample | None:
+    """The sample of the rows of both, None where that of one is not known."""
+    return None if mine is None or theirs is None else mine.plus(theirs)
 
 
 def _with_heldout_of(solution: Solution, weights: Array | None) -> Solution:
@@ -434,9 +474,10 @@ def _with_heldout_of(solution: Solution, weights: Array | None) -> Solution:
     return replace(solution, heldout=replace(held, rows=rows))
 
 
-def shape_of(layout: Layout, source: Source) -> Shape:
-    """The shape of a fit of these rows."""
-    return Shape(source.n_rows, source.present, source.n_features, source.n_targets, layout)
+def shape_of(family: Family, k: float, source: Source, threads: int) -> Shape:
+    """The shape of a fit of these rows, with what comes before it."""
+    rows = (source.n_rows, source.present, source.n_features, source.n_targets)
+    return shape_before(family, k, *rows, row_bytes=source.row_bytes, threads=threads)
 
 
 def nothing(source: Source) -> Array:
@@ -447,6 +488,16 @@ def nothing(source: Source) -> Array:
 def _joined(mine: Array, theirs: Array) -> Array:
     """The extent of both."""
     return np.array([np.minimum(mine[0], theirs[0]), np.maximum(mine[1], theirs[1])])
+
+
+def pool_of(engine: Engine) -> Callable[[Callable, list], list]:
+    """A map over the threads of an engine, which are there while it is called."""
+
+    def pool(function: Callable, items: list) -> list:
+        with engine.pool() as run:
+            return run(function, items)
+
+    return pool
 
 
 def limits_of(functions: Functions, bound: float | None) -> Array | None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from .families import Family
 from .families.parts.layout import Layout
+from .footprint import beside
 from .solvers import METHODS, Method, Plan, Task
 from .solvers.iterative import FEW_FUNCTIONS, FEW_PRODUCTS
 from .solvers.newton import MODERATE
@@ -44,10 +45,10 @@ MOST_KERNEL_BYTES = 10**9
 # Cells of up to so many rows are solved for through an n × n matrix: it takes a second or two.
 FEW_ROWS_OF_CELLS = 2000
 # Arrays of the size of the targets that passes hold: scores, slopes, values, multipliers, and those
-# of a fold; and vectors of the length of all cells.
-COPIES, VECTORS = 14, 8
-# Groups whose keys are computed together.
-KEYS = 8
+# of a fold; and vectors of the length of all cells. Each of five folds keeps three of its own.
+COPIES, VECTORS, OF_FOLDS = 14, 8, 15
+# Groups whose keys are computed together, and cells that a table always has room for.
+KEYS, ROOM = 8, 8192
 # A sketch is not worth having with fewer rows, nor is a block.
 LEAST_SKETCH, LEAST_BLOCK = 64, 256
 
@@ -81,6 +82,7 @@ def plan(
     """
     refuse(task, shape.layout)
     smallest = replace(shape, block=LEAST_BLOCK)
+    machine = replace(machine, taken=beside(shape, task, held))
     kind = held or _kind(smallest, task, machine, streaming)
     all_rows = ("heldout", "leave_one_out") if streaming or held else ("heldout",)
     if task.alpha in all_rows and kind in ("moments", "factor"):
@@ -96,10 +98,11 @@ def plan(
         "cells": _from_cells,
         "kernel rows": _from_kernel_rows,
     }
+    machine = replace(machine, taken=beside(shape, task, kind))
     for block in _halved(shape.block_rows):
         tried = replace(shape, block=block)
         made = makers.get(kind, partial(_asked_for, kind))(tried, task, machine)
-        made = replace(made, nbytes=made.nbytes + shape.stored, block=block)
+        made = replace(made, nbytes=max(made.nbytes + machine.taken, shape.before), block=block)
         if made.nbytes <= machine.granted:
             break
     else:
@@ -109,32 +112,23 @@ def plan(
     return made
 
 
-def exact_machine(family: Family, task: Task, n_rows: int, machine: Machine) -> bool:
+def exact_machine(
+    family: Family, task: Task, n_rows: int, n_features: int, machine: Machine
+) -> bool:
     """Whether ``n_components="auto"`` takes all functions: the kernel of so few rows is cheaper.
 
     That is for the squared loss without a box, and families that would be doubled and whose kernel
     has a closed form.
     """
     plain = task.plain and task.solver == "auto" and task.alpha not in ("heldout", "out_of_bag")
-    if not plain or family.default_components(n_rows) is not None or not family.has_kernel:
+    if not plain or family.default_components(n_rows) is not None:
         return False
-    return kernel_fits(n_rows, machine)
+    return kernel_fits(n_rows, machine) and family.has_kernel(n_features)
 
 
 def kernel_fits(n_rows: int, machine: Machine) -> bool:
     """Whether an exact kernel machine that nobody asked for is small enough."""
-    return 16 * n_rows**2 <= min(MOST_KERNEL_BYTES, machine.granted)
-
-
-def shape_before(
-    family: Family, k: float, n_rows: int, present: int, n_features: int, n_targets: int
-) -> Shape:
-    """The shape of a fit whose functions are not drawn yet."""
-    if k == np.inf:
-        return Shape(n_rows, present, n_features, n_targets, Layout(np.inf, 0))
-    layout = family.layout(n_features, int(k), n_targets)
-    stored = family.stored_bytes(n_rows, n_features, int(k))
-    return Shape(n_rows, present, n_features, n_targets, layout, stored=stored)
+    return 16 * n_rows**2 <= min(MOST_KERNEL_BYTES, machine.left)
 
 
 def _halved(rows: int) -> Iterator[int]:
@@ -150,7 +144,7 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     layout = shape.layout
     if layout.n_components == np.inf:
         return "kernel rows"
-    if _by_out_of_bag(layout, task):
+    if by_out_of_bag(layout, task):
         return "out_of_bag"
     if layout.groups:
         return "cells"
@@ -168,7 +162,7 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     if task.alpha == "heldout":
         return ""
     if task.bound is not None:
-        fits = METHODS["box", "moments"].cost(shape, task, machine).nbytes <= machine.granted
+        fits = METHODS["box", "moments"].cost(shape, task, machine).nbytes <= machine.left
         return "moments" if k <= MODERATE and fits else ""
     few = shape.present < k
     if task.alpha == 0 and shape.n_rows <= k:  # passes would not find the solution of minimal norm
@@ -176,7 +170,7 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     return "" if _too_dear(shape, task, machine) else "factor" if few else "moments"
 
 
-def _by_out_of_bag(layout: Layout, task: Task) -> bool:
+def by_out_of_bag(layout: Layout, task: Task) -> bool:
     """Whether predictors that learned from targets are weighed by out-of-bag moments."""
     if task.solver == "out_of_bag":
         return True
@@ -196,7 +190,7 @@ def _too_dear(shape: Shape, task: Task, machine: Machine) -> str:
     cost = METHODS[name, "factor" if few else "moments"].cost(shape, task, machine)
     if k >= MANY_FUNCTIONS and cost.products > MANY_PRODUCTS:
         return f"{k} functions: passes are cheaper than moments"
-    if cost.nbytes > machine.granted:
+    if cost.nbytes > machine.left:
         return f"moments would need {cost.nbytes / 1e9:.3g} GB"
     return ""
 
@@ -250,6 +244,7 @@ def _with_rungs(made: Plan, shape: Shape, task: Task, machine: Machine) -> Plan:
         rungs.append(_from_factor(shape, task, machine))
     found: Plan | None = None
     for rung, before in reversed(list(zip(rungs[1:], rungs, strict=False))):
+        rung = replace(rung, nbytes=max(rung.nbytes + machine.taken, shape.before))
         if rung.nbytes <= machine.granted:
             lost = f"; moments of {before.dtype.name} features were too ill-conditioned"
             then = found or rung.fallback
@@ -311,7 +306,7 @@ def _from_kernel_rows(shape: Shape, task: Task, machine: Machine) -> Plan:
 def _from_cells(shape: Shape, task: Task, machine: Machine) -> Plan:
     layout, n = shape.layout, shape.present
     squares = METHODS["dual", "cells"].cost(replace(shape, n_rows=n), task, machine).nbytes
-    few = n <= FEW_ROWS_OF_CELLS and squares <= machine.granted and task.solver == "auto"
+    few = n <= FEW_ROWS_OF_CELLS and squares <= machine.left and task.solver == "auto"
     few &= task.alpha != "heldout"
     # Formulas of cross-validation take cells for independent of the targets.
     formula = not (layout.out_of_bag and (task.searches or task.heldout))
@@ -324,14 +319,15 @@ def _from_cells(shape: Shape, task: Task, machine: Machine) -> Plan:
         method = method if task.loss.smooth else "multipliers"
     dtype, reason = _precision(task, layout), "indicators of cells"
     # Codes, tables of the cells, vectors over cells and over rows; a block of keys for each thread.
-    nbytes = 4 * layout.groups * n + 24 * shape.n_cells
-    nbytes += 8 * shape.n_targets * (VECTORS * shape.n_cells + COPIES * n)
+    nbytes = 4 * layout.groups * n + 24 * (shape.n_cells + layout.groups * min(n, ROOM))
+    vectors = VECTORS + (OF_FOLDS if task.searches or task.heldout else 0)
+    nbytes += 8 * shape.n_targets * (vectors * shape.n_cells + COPIES * n)
     nbytes += 16 * machine.threads * shape.block_rows * (KEYS + shape.n_features)
     if not layout.n_columns:
         return Plan("cells", method, dtype, reason, nbytes=nbytes)
     # Dense functions beside the cells have a sketch of their own, in what memory is left.
     dense = replace(shape, n_rows=n, layout=replace(layout, groups=0))
-    left = replace(machine, granted=max(machine.granted - nbytes, 0))
+    left = replace(machine, taken=machine.taken + nbytes)
     beside = _sketched(METHODS["sketched", ""], reason, dtype, dense, task, left)
     return replace(
         beside,
@@ -354,7 +350,7 @@ def _in_passes(shape: Shape, task: Task, machine: Machine) -> Plan:
     method = METHODS[name, ""]
     if name == "newton" and task.solver == "auto":
         needed = _least(shape, dtype, machine) + method.cost(shape, task, machine).nbytes
-        if needed > machine.granted:
+        if needed > machine.left:
             squares = method.cost(shape, task, machine).nbytes
             why = f"{why}; k × k matrices would need {squares / 1e9:.3g} GB"
             method = METHODS["lbfgs", ""]
@@ -391,10 +387,10 @@ def _sketched(
         sketch = machine.threads * rows * k * dtype.itemsize + square if sketches else 0
         return least + max(fixed, sketch)
 
-    while sketches and rows > LEAST_SKETCH and needed(rows) > machine.granted:
+    while sketches and rows > LEAST_SKETCH and needed(rows) > machine.left:
         rows //= 2
     all_features = n * k * dtype.itemsize
-    cached = needed(rows) + all_features <= machine.granted
+    cached = needed(rows) + all_features <= machine.left
     kept = "features cached" if cached else "features computed anew in every pass"
     return Plan(
         "",

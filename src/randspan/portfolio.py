@@ -7,9 +7,8 @@ random hypothesis subspace one storey up, and nothing is fitted twice for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,16 @@ from numpy.typing import NDArray
 from .calibration import Calibration
 from .engines import Engine
 from .families import Projections
-from .families.parts.out_of_bag import row_keys
 from .frame import Frame
-from .model import Model
+from .keys import with_targets
+from .model import Model, of_both
+from .once import Remembers, once
 from .solvers import Task
 from .solvers.validation import Validation
 from .sources import Source
-from .text import table
+from .statistics.key_sample import KeySample
+from .statistics.together import Together
+from .text import html_table, table
 
 Array = NDArray[np.float64]
 
@@ -87,11 +89,7 @@ class Candidates:
         return table(HEAD, self._lines())
 
     def _repr_html_(self) -> str:
-        def line(cells: Iterable[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        body = "".join(line(cells, "td") for cells in self._lines())
-        return f"<table><thead>{line(HEAD, 'th')}</thead><tbody>{body}</tbody></table>"
+        return html_table(HEAD, self._lines())
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +101,12 @@ class LeftOut:
 
     @classmethod
     def of(cls, source: Source, scores: Array) -> LeftOut:
-        keys = row_keys(source.X, source.targets())
+        keys = with_targets(source.keys, source.targets())
         order = np.argsort(keys, kind="stable")
         return cls(keys[order], scores[order])
 
     def __call__(self, source: Source) -> Array:
-        keys = row_keys(source.X, source.targets())
+        keys = with_targets(source.keys, source.targets())
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         unknown = int((self.keys[place] != keys).sum())
         if unknown:
@@ -132,17 +130,29 @@ class Spread:
         log s as a function of x; None where s = 1 everywhere does as well.
     scales : ndarray of shape (n_rows, n_targets) or None
         s of the training rows, by what had not seen them.
+    ahead : ndarray of shape (n_rows, n_targets) or None
+        √(1 + (Σ_m a_m √v_m)²) of the training rows, v_m the leverage in model m fitted without the
+        row: how much further than its noise a posterior expects to be off. None without one.
+    signals : ndarray of shape (n_models, n_targets) or None
+        a_m, 0 for models without a posterior.
     """
 
     errors: Array
     weights: Array
     local: Model | None = None
     scales: Array | None = None
+    ahead: Array | None = None
+    signals: Array | None = None
 
     @property
     def relative(self) -> Array:
-        """(y - f)/s."""
-        return self.errors if self.scales is None else self.errors / self.scales
+        """(y - f)/s, beside what a posterior expects."""
+        found = self.errors if self.scales is None else self.errors / self.scales
+        return found if self.ahead is None else found / self.ahead
+
+    def without_posterior(self) -> Spread:
+        """The same errors, for models that no longer know a posterior."""
+        return replace(self, ahead=None, signals=None)
 
     @property
     def deviation(self) -> Array:
@@ -169,7 +179,67 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class Portfolio:
+class Expected:
+    """What the posterior of one model expects of training rows, from itself without them.
+
+    Attributes
+    ----------
+    leverages : ndarray of shape (n_rows,)
+        v = h/(1 - gh): f(x) varies by σ²v.
+    signal, noise : ndarray of shape (n_targets,)
+        The variance of f for v = 1, and that of y beside f. They are the same number σ² where
+        weights are as large as their prior says. Where these are larger, so is the signal: μ‖w‖²
+        for every degree of freedom (MacKay 1992), which tells more of what is far from all rows
+        than alpha, chosen by errors near them.
+    """
+
+    leverages: Array
+    signal: Array
+    noise: Array
+
+    @classmethod
+    def of(
+        cls, targets: Array, scores: Array, leverages: Array, together: Together, each: Array
+    ) -> Expected:
+        """From targets of rows, scores without what is left out with them, and its leverages."""
+        v, sets = leverages[:, None], together.places
+        left = 1 / (1 + together.weights[sets, None] * v)
+        away = targets - scores
+        noise = np.average(away**2 / (1 + v), axis=0, weights=each)
+        means = together.targets[sets]
+        fitted = means - (means - scores) * left
+        centred = fitted - np.average(fitted, axis=0, weights=each)
+        # At the minimum μ‖w‖² = Σω(f - f̄)(y - f), and degrees of freedom are Σωh.
+        penalty = each @ (centred * (targets - fitted))
+        freedoms = max(float(each @ (left * v)[:, 0]) - 1, 1e-6)
+        signal = np.maximum(penalty / freedoms, noise)
+        return cls(leverages, signal, noise)
+
+
+def ahead(leverages: Sequence[Array], signals: Array) -> Array:
+    """√(1 + (Σ_m a_m √v_m)²): models are off in the same direction, at worst."""
+    roots = sum(np.sqrt(v)[:, None] * a for v, a in zip(leverages, signals, strict=True))
+    return np.sqrt(1 + np.square(roots))
+
+
+def signals_of(expected: Sequence[Expected | None], weights: Array) -> Array | None:
+    """a_m of every model: the share of its weight among those with a posterior, √(signal/noise)."""
+    known = [one for one in expected if one is not None]
+    share = np.array([0.0 if one is None else w for one, w in zip(expected, weights, strict=True)])
+    if not known or share.sum() <= 0:
+        return None
+    share /= share.sum()
+    pairs = list(zip(share, expected, strict=True))
+    noise = sum(w * one.noise for w, one in pairs if one is not None)
+    noise = np.where(noise > 0, noise, 1.0)
+    nothing = np.zeros_like(noise)
+    return np.array(
+        [nothing if one is None else w * np.sqrt(one.signal / noise) for w, one in pairs]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Portfolio(Remembers):
     """Models, their weights, and what is known of them together.
 
     Attributes
@@ -189,9 +259,11 @@ class Portfolio:
     left_out : LeftOut or None
         None once rows came or went.
     spread : Spread or None
-        Of regressors.
+        Of regressors; None once rows came or went.
     calibration : Calibration or None
-        From scores to probabilities, of classifiers.
+        From scores to probabilities, of classifiers; None once rows came or went.
+    sample : KeySample or None
+        Some of the rows, which importances of columns are found with.
     """
 
     models: tuple[Model, ...]
@@ -204,6 +276,7 @@ class Portfolio:
     left_out: LeftOut | None = None
     spread: Spread | None = None
     calibration: Calibration | None = None
+    sample: KeySample | None = None
 
     # -- what estimators ask of a model --------------------------------------------------------
 
@@ -234,50 +307,79 @@ class Portfolio:
         return self.models[0].empty
 
     @property
+    def lean(self) -> bool:
+        """Whether it comes from a file without statistics."""
+        return self.models[0].lean
+
+    @property
     def extrapolates(self) -> bool:
         """Whether one of its functions grows without limit."""
         return any(isinstance(one.frame.family, Projections) for one in self.models)
 
+    @property
+    def rows(self) -> Source | None:
+        """The rows that are in all models, where one of these knows them."""
+        return next((one.rows for one in self.models if one.rows is not None), None)
+
     def solved(self, engine: Engine) -> Portfolio:
         """Every model with its weights."""
-        return replace(self, models=tuple(one.solved(engine) for one in self.models))
+        models = tuple(one.solved(engine) for one in self.models)
+        if all(one is other for one, other in zip(models, self.models, strict=True)):
+            return self
+        return once(self, "_solved", lambda: replace(self, models=models))
 
     def without_statistics(self) -> Portfolio:
-        """The same predictions and intervals, and nothing that rows are left out by."""
+        """The same predictions, and nothing that rows are left out by.
+
+        Intervals are as wide on average, and no wider far from all rows.
+        """
         models, spread = tuple(one.without_statistics() for one in self.models), self.spread
-        if spread is not None and spread.local is not None:
-            spread = replace(spread, local=spread.local.without_statistics())
-        return replace(self, models=models, spread=spread, left_out=None)
+        if spread is not None:
+            spread = spread.without_posterior()
+            if spread.local is not None:
+                spread = replace(spread, local=spread.local.without_statistics())
+        return replace(self, models=models, spread=spread, left_out=None, sample=None)
 
     # -- rows come and go ----------------------------------------------------------------------
 
     def added(self, source: Source, task: Task, extent: Array, engine: Engine) -> Portfolio:
         """Every model with these rows as well, at the weights it has."""
         self._refuse_stages("partial_fit")
-        return self._changed(lambda one: one.added(source, task, extent, engine))
+        changed = self._changed(lambda one: one.added(source, _task_of(one, task), extent, engine))
+        sample = None if self.sample is None else self.sample.plus(KeySample.of(source))
+        return replace(changed, sample=sample)
 
     def removed(self, source: Source, task: Task, engine: Engine) -> Portfolio:
         """Every model as if it had never seen these rows, at the weights it has."""
         self._refuse_stages("forget")
-        return self._changed(lambda one: one.removed(source, task, engine))
+        changed = self._changed(lambda one: one.removed(source, _task_of(one, task), engine))
+        sample = None if self.sample is None else self.sample.minus(source)
+        return replace(changed, sample=sample)
 
     def merged(self, other: Portfolio, task: Task) -> Portfolio:
         """The rows of both, of portfolios that come from one fit."""
         self._refuse_stages("merge")
         theirs = iter(other.models)
-        return self._changed(lambda one: one.merged(next(theirs), task))
+        changed = self._changed(lambda one: one.merged(next(theirs), _task_of(one, task)))
+        return replace(changed, sample=of_both(self.sample, other.sample))
 
-    def same_models(self, other: Portfolio) -> bool:
+    def same_models(self, other: Portfolio | Model) -> bool:
         """Whether both weigh the same functions alike."""
-        if len(self.models) != len(other.models):
-            return False
-        frames = zip(self.models, other.models, strict=True)
-        alike = np.array_equal(self.weights, other.weights)
-        return alike and all(mine.frame.same_as(theirs.frame) for mine, theirs in frames)
+        mine, theirs = self.parts, other.parts
+        return len(mine) == len(theirs) and all(
+            weight == its and one.frame.same_as(another.frame)
+            for (weight, one), (its, another) in zip(mine, theirs, strict=True)
+        )
+
+    def of_extent(self, extent: Array) -> Portfolio:
+        """The same models; targets are known to lie within other limits."""
+        return replace(self, models=tuple(one.of_extent(extent) for one in self.models))
 
     def _changed(self, change: Callable[[Model], Model]) -> Portfolio:
+        """Models of other rows, and nothing that was read from errors of those before."""
         models = tuple(change(one) for one in self.models)
-        return replace(self, models=models, validation=CHANGED, left_out=None)
+        found = replace(self, models=models, validation=CHANGED, left_out=None)
+        return replace(found, spread=None, calibration=None)
 
     def _refuse_stages(self, method: str) -> None:
         if self.staged:
@@ -285,3 +387,8 @@ class Portfolio:
                 f"{method} is not to be had with {self.staged!r}, which learned from what another "
                 "model left over of every row: fit anew, or choose one family."
             )
+
+
+def _task_of(model: Model, task: Task) -> Task:
+    """What is asked of one model: functions that learned from targets find alpha for themselves."""
+    return replace(task, alpha="auto") if model.frame.family.trains else task

@@ -10,17 +10,33 @@ from scipy.special import ndtri
 
 from .calibration import Calibration
 from .engines import Engine
-from .families import Family
-from .families.parts.randomness import raw_bits
-from .model import Array, Model
-from .portfolio import Portfolio, Spread
+from .features import in_double
+from .judging import by_lots, whole_sets
+from .model import Array, Model, pool_of
+from .once import once
+from .portfolio import Expected, Portfolio, Spread, ahead, signals_of
+from .reach import Reach
 from .solvers import METHODS, LeastSquares, Solution
+from .solvers.left_out import Judges
 from .solvers.solution import SAVED_WITHOUT
 from .solvers.validation import Validation
 from .sources import Source
+from .statistics import Cells
+from .statistics.base import CannotFit
+from .statistics.kept import RowKeeping
+from .statistics.together import Together
 
 # Rows whose leave-one-out scores probabilities are fitted to, and how many there must be.
 CALIBRATION_ROWS, FEWEST_ROWS = 2000, 10
+
+
+def n_far(model: Model | Portfolio, source: Source) -> tuple[int, int]:
+    """How many rows lie far outside of training rows that are kept, and how many were looked at."""
+    rows = model.rows
+    if rows is None:
+        return 0, source.n_rows
+    reach = once(model, "_reach", lambda: Reach.of(model.frame, rows))
+    return (0, source.n_rows) if reach is None else reach.n_far(source)
 
 
 def scores(
@@ -36,10 +52,15 @@ def _of_one(model: Model, source: Source, engine: Engine, out_of_bag: bool) -> A
     if model.functions.plain is not None:
         plain, mixed = model.functions.plain
         features, coef = replace(features, functions=plain), mixed.T @ coef
-    found = engine.map(features, lambda Z, rows: _scores(model, Z, coef))
-    if not np.isfinite(found).all():
-        raise ValueError(
-            f"Predictions of {int((~np.isfinite(found)).any(axis=1).sum())} rows are not finite: "
+    return _finite(engine.map(features, lambda Z, rows: _scores(model, Z, coef)))
+
+
+def _finite(found: Array) -> Array:
+    """Predictions that are numbers; refused where some are not."""
+    odd = ~np.isfinite(found)
+    if odd.any():
+        raise CannotFit(
+            f"Predictions of {int(odd.any(axis=1).sum())} rows are not finite: "
             "functions are not defined there, or overflow. Look for very large inputs."
         )
     return found
@@ -53,9 +74,10 @@ def with_leverages(
     The second term is for the intercept.
     """
     features, coef, leverages = model.features(source), model.found.coef, solution.leverages
+    solution.posterior.prepare(pool_of(engine))
     if model.functions.plain is not None and source.n_rows > len(coef):
         plain, mixed = model.functions.plain
-        through = solution.posterior.through(mixed, solution.mean)
+        through = solution.posterior.of_mixed(mixed, solution.mean)
         if through is not None:
             features, coef = replace(features, functions=plain), mixed.T @ coef
             leverages = through.quadratic
@@ -64,12 +86,12 @@ def with_leverages(
         squares = model.functions.squares(features.rows(rows))
         return np.column_stack([_scores(model, Z, coef), leverages(Z, squares)])
 
-    found = engine.map(features, of)
+    found = _finite(engine.map(features, of))
     return found[:, :-1], found[:, -1] + (1 / solution.weight if model.task.intercept else 0)
 
 
 def _scores(model: Model, Z: NDArray, coef: Array) -> Array:
-    return Z.astype(np.float64, copy=False) @ coef + model.found.intercept
+    return in_double(Z, coef) + model.found.intercept
 
 
 def least_squares(model: Model, solution: Solution, wanted: str) -> LeastSquares:
@@ -90,27 +112,63 @@ def least_squares(model: Model, solution: Solution, wanted: str) -> LeastSquares
     return solution.least_squares
 
 
-def validation(family: Family, solution: Solution) -> Validation:
-    """The error on new rows, as far as a fit knows it."""
+def validation(model: Model, engine: Engine) -> Validation:
+    """The error on new rows: what chose alpha, else by leaving out the rows that are kept."""
+    family, solution = model.frame.family, model.found
     if family.uses_target and solution.least_squares is not None:
         return Validation(
             None,
             reason="generalised cross-validation takes functions for independent of the targets, "
             f"from which those of {family!r} have learned: alpha='auto' uses out-of-bag rows",
         )
+    if solution.estimate is None and solution.least_squares and model.task.alpha != "gcv":
+        found = once(model, "_validation", lambda: _left_out_error(model, engine))
+        if found is not None:
+            return found
     return solution.validation
 
 
-def left_out(model: Model | Portfolio, source: Source, engine: Engine) -> Array:
+def _left_out_error(model: Model, engine: Engine) -> Validation | None:
+    """The leave-one-out error of the rows that a model keeps; None where a formula must do."""
+    known = _of_own_rows(model, engine)
+    if known is None or not np.isfinite(known[0]).all():
+        return None
+    rows, scores = known[2], known[0]
+    together = Together.of_source(rows)
+    judges = Judges.of(together, model.task.range(model.extent))
+    away = (judges.targets - scores[together.first]).T[:, :, None]
+    squares = judges.squares_left(away, np.ones((len(together), 1)), slice(None))
+    return judges.validation(squares[:, 0])
+
+
+def left_out(
+    model: Model | Portfolio, source: Source, engine: Engine, together: Together | None = None
+) -> Array:
     """Scores of the models fitted without one row each: y - e/(1 - h).
 
-    A portfolio remembers them, with weights that other rows gave, until rows come or go.
+    Or without the sets of ``together``, the rows that are left out with a row. A portfolio
+    remembers these, with weights that other rows gave, until rows come or go.
     """
     if isinstance(model, Portfolio):
         if model.left_out is not None:
             return model.left_out(source)
-        parts = [weight * left_out(one, source, engine) for weight, one in model.parts]
+        parts = [weight * left_out(one, source, engine, together) for weight, one in model.parts]
         return np.sum(parts, axis=0) + model.offset
+    return without(model, source, engine, together, sharp=True)[0]
+
+
+def without(
+    model: Model,
+    source: Source,
+    engine: Engine,
+    together: Together | None = None,
+    sharp: bool = False,
+) -> tuple[Array, Array | None]:
+    """Scores of the models fitted without one row each, and leverages of the rows in these.
+
+    Leverages h/(1 - gh) are None where functions learned from targets. ``sharp`` asks for all
+    digits of 1 - gh.
+    """
     if model.lean:
         raise ValueError(SAVED_WITHOUT.format("leave_one_out"))
     functions = model.functions
@@ -121,31 +179,35 @@ def left_out(model: Model | Portfolio, source: Source, engine: Engine) -> Array:
                 "on every row, or leaves have weights that were: use bootstrap < 1 and "
                 "output='value'."
             )
-        return _out_of_bag(model, source, engine)
+        return _out_of_bag(model, source, engine), None
     solution = least_squares(model, model.found, "leave_one_out")
     sharper = METHODS[model.plan.method, model.plan.statistics].sharper
-    if sharper:
+    if sharp and sharper:
         # 1 - h is a small difference: worth the singular vectors of the rows themselves.
         made = replace(model.plan, method=sharper, smallest_ridge=False)
         again = replace(model, plan=made, task=replace(model.task, alpha=solution.alpha))
-        again = again.with_weights(None, engine)
-        solution = least_squares(again, again.found, "leave_one_out")
+        sharper_one = once(model, "_sharper", lambda: again.with_weights(None, engine))
+        solution = least_squares(sharper_one, sharper_one.found, "leave_one_out")
     found, leverages = with_leverages(model, source, engine, solution)
-    left = 1 - source.each * leverages
+    gone, targets = source.each, source.targets()
+    if together is not None:
+        gone, targets = together.weights[together.places], together.targets[together.places]
+    with np.errstate(over="ignore"):  # infinite is passed through as well
+        left = 1 - gone * leverages
     if (left < 1e-10).any():
         row = int(np.argmin(left))
-        raise ValueError(
+        raise CannotFit(
             f"The model passes through row {row} whatever its target, so leaving it out is not "
             "defined by the fit alone: use alpha > 0 or fewer functions."
         )
-    Y = source.targets()
-    return Y - (Y - found) / left[:, None]
+    return targets - (targets - found) / left[:, None], leverages / left
 
 
 def _out_of_bag(model: Model, source: Source, engine: Engine) -> Array:
     """Out-of-bag predictions of training rows."""
-    indices = model.features(source, out_of_bag=True).indices
-    unknown = 0 if indices is None else int((indices < 0).sum())
+    out_of_bag = model.functions.out_of_bag
+    assert out_of_bag is not None
+    unknown = int((~out_of_bag.trained_on(source.keys, source.targets())).sum())
     if unknown and model.all_known:
         raise ValueError(
             f"{unknown} of {source.n_rows} rows are not among those that functions have learned "
@@ -161,9 +223,9 @@ def calibrated(model: Model, source: Source, engine: Engine) -> Model:
     if model.frame.family.uses_target and functions.out_of_bag is None:
         return without  # every function was trained on every row
     if solution.heldout is None or (functions.out_of_bag is not None and not functions.cell_parts):
-        bits = raw_bits(model.frame.seed, "calibration", source.n_rows)
-        rows = np.sort(np.argsort(bits)[:CALIBRATION_ROWS])
-        found = _scores_without(model, source.some(rows), engine)
+        order = by_lots(source, model.frame.seed)
+        rows = np.sort(order[: whole_sets(source, order, CALIBRATION_ROWS)])
+        found = _scores_without(model, source, rows, engine)
     else:
         rows, found = solution.heldout.rows, solution.heldout.scores
     each = source.each[rows]
@@ -178,23 +240,25 @@ def calibrated(model: Model, source: Source, engine: Engine) -> Model:
     return replace(without, calibration=calibration)
 
 
-def _scores_without(model: Model, source: Source, engine: Engine) -> Array:
-    """Scores of rows without themselves, nan where a model passes through a row.
+def _scores_without(model: Model, source: Source, rows: NDArray[np.intp], engine: Engine) -> Array:
+    """Scores of some rows without these and what is left out with them.
 
-    At most one unit of weight is left out, so that a row of weight two is two rows. Functions that
-    learned from targets have out-of-bag predictions.
+    They are nan where a model passes through a row. Functions that learned from targets have
+    out-of-bag predictions.
     """
+    some = source.some(rows)
     if model.functions.out_of_bag is not None:
-        return scores(model, source, engine, out_of_bag=True)
+        return scores(model, some, engine, out_of_bag=True)
     solution = model.found.least_squares
     if solution is None:  # in a box there is no formula
-        return scores(model, source, engine)
-    found, leverages = with_leverages(model, source, engine, solution)
-    units = np.ones(source.n_rows) if source.units is None else source.units
-    left = 1 - np.minimum(source.each, units) * leverages
+        return scores(model, some, engine)
+    found, leverages = with_leverages(model, some, engine, solution)
+    # Sets are those of all rows: some of these may look like few places.
+    together = Together.of(source.left_out_keys[rows], some.targets(), some.each)
+    left = 1 - together.weights[together.places] * leverages
     left = np.where(left < 1e-6, np.nan, left)
-    Y = source.targets()
-    return Y - (Y - found) / left[:, None]
+    targets = together.targets[together.places]
+    return targets - (targets - found) / left[:, None]
 
 
 # -- how far off -----------------------------------------------------------------------------------
@@ -202,32 +266,132 @@ def _scores_without(model: Model, source: Source, engine: Engine) -> Array:
 
 def spread(model: Portfolio, source: Source, engine: Engine) -> tuple[Array, Array]:
     """f(x), and the standard deviation of a new observation there."""
-    assert model.spread is not None
-    return scores(model, source, engine), _local(model, source, engine) * model.spread.deviation
+    known = _spread_of(model, engine)
+    found, scale = _with_scale(model, known, source, engine)
+    return found, scale * known.deviation
 
 
 def interval(
     model: Model | Portfolio, source: Source, engine: Engine, coverage: float
 ) -> tuple[Array, Array, Array]:
     """f(x), and how far below and above it a new observation lies with this chance."""
-    if isinstance(model, Portfolio):
-        assert model.spread is not None
-        scale = _local(model, source, engine)
-        lower, upper = model.spread.limits(coverage)
-        return scores(model, source, engine), lower * scale, upper * scale
-    rows = model.rows
-    if rows is not None:
-        away = rows.targets() - left_out(model, rows, engine)
-        lower, upper = Spread(away, rows.each).limits(coverage)
-        return scores(model, source, engine), lower, upper
+    if isinstance(model, Model):
+        known = once(model, "_spread", lambda: _spread_of_one(model, engine))
+    else:
+        known = _spread_of(model, engine)
+    if known is not None:
+        found, scale = _with_scale(model, known, source, engine)
+        lower, upper = known.limits(coverage)
+        return found, lower * scale, upper * scale
+    assert isinstance(model, Model)
     solution = least_squares(model, model.found, "predict_interval")
     found, leverages = with_leverages(model, source, engine, solution)
     half = ndtri((1 + coverage) / 2) * np.sqrt(solution.noise_variance * (1 + leverages[:, None]))
     return found, -half, half
 
 
-def _local(model: Portfolio, source: Source, engine: Engine) -> Array:
-    """How large errors are near x, beside each other."""
-    assert model.spread is not None
-    local = model.spread.local
-    return np.ones((1, 1)) if local is None else np.exp(scores(local, source, engine))
+def _with_scale(
+    model: Model | Portfolio, spread: Spread, source: Source, engine: Engine
+) -> tuple[Array, Array]:
+    """f(x), and how large errors are at x, beside each other."""
+    scale: Array | float = 1.0
+    if spread.local is not None:
+        scale = np.exp(scores(spread.local, source, engine))
+    if spread.signals is None:
+        found = scores(model, source, engine)
+        return found, np.broadcast_to(scale, found.shape)
+    leverages, parts = [], []
+    for (weight, one), signal in zip(model.parts, spread.signals, strict=True):
+        solution = one.found.least_squares
+        if signal.any() and solution is not None:
+            found, above = with_leverages(one, source, engine, solution)
+        else:
+            found, above = _of_one(one, source, engine, False), np.zeros(source.n_rows)
+        parts.append(weight * found)
+        leverages.append(np.maximum(above, 0))
+    return np.sum(parts, axis=0) + model.offset, scale * ahead(leverages, spread.signals)
+
+
+def _of_own_rows(model: Model, engine: Engine) -> tuple[Array, Array | None, Source] | None:
+    """Scores and leverages of training rows in the model without them, where they are known."""
+
+    def found() -> tuple[Array, Array | None, Source] | None:
+        solution, held = model.found.least_squares, model.statistics
+        if isinstance(held, RowKeeping) and held.rows and not model.frame.family.uses_target:
+            inside = None
+            if solution is not None:
+                solution.posterior.prepare(pool_of(engine))
+                inside = solution.posterior.left_out()
+            if inside is not None:
+                return *inside, held.kept.source
+        rows = None if isinstance(held, Cells) else model.rows
+        if rows is None or (solution is None and not model.frame.family.uses_target):
+            return None
+        try:
+            return *without(model, rows, engine, Together.of_source(rows)), rows
+        except CannotFit:  # the fit passes through a row: formulas must do
+            return None
+
+    return once(model, "_of_own_rows", found)
+
+
+def expected(
+    source: Source, scores: Array, leverages: Array | None, together: Together
+) -> Expected | None:
+    """What a posterior expects of all rows; None without one, or where it knows some of them."""
+    if leverages is None or not (np.isfinite(leverages).all() and np.isfinite(scores).all()):
+        return None
+    leverages = np.maximum(leverages, 0)
+    return Expected.of(source.targets(), scores, leverages, together, source.each)
+
+
+def _spread_of_one(model: Model, engine: Engine) -> Spread | None:
+    """How far training rows are missed by the model without them, where they are still known."""
+    known, heldout = _of_own_rows(model, engine), model.found.heldout
+    rows = model.rows if known is None else known[2]
+    if rows is None:
+        return None
+    left = None if known is None else known[0]
+    if heldout is not None and len(heldout.rows) == rows.n_rows:  # by what had no part in scales
+        left = np.empty_like(heldout.scores)
+        left[heldout.rows] = heldout.scores
+    if left is None or not np.isfinite(left).all():
+        return None
+    if known is None or not np.isfinite(known[0]).all():
+        return Spread(rows.targets() - left, rows.each)
+    return _spread_from([known[:2]], np.ones(1), left, rows)
+
+
+def _spread_from(
+    parts: list[tuple[Array, Array | None]], weights: Array, left: Array, rows: Source
+) -> Spread:
+    """The spread of a model whose parts have scores and leverages of rows without these."""
+    together = Together.of_source(rows)
+    beliefs = [expected(rows, *one, together) for one in parts]
+    signals, errors = signals_of(beliefs, weights), rows.targets() - left
+    if signals is None:
+        return Spread(errors, rows.each)
+    nothing = np.zeros(rows.n_rows)
+    leverages = [nothing if one is None else one.leverages for one in beliefs]
+    return Spread(errors, rows.each, ahead=ahead(leverages, signals), signals=signals)
+
+
+def _spread_of(model: Portfolio, engine: Engine) -> Spread:
+    """How far a portfolio is off: as its fit saw it, or anew for rows that came or went since."""
+    if model.spread is not None:
+        return model.spread
+    rows = model.rows
+    if rows is None:
+        raise ValueError(
+            "Rows came or went since the fit, and of so many none are kept to see how far "
+            "predictions are off: fit anew, or choose one family."
+        )
+    return once(model, "_spread", lambda: _missed(model, rows, engine))
+
+
+def _missed(model: Portfolio, rows: Source, engine: Engine) -> Spread:
+    """Errors of rows without themselves, and those that are equal to them."""
+    together = Together.of_source(rows)
+    parts = [without(one, rows, engine, together) for one in model.models]
+    left = np.sum([w * one for w, (one, _) in zip(model.weights, parts, strict=True)], axis=0)
+    return _spread_from(parts, model.weights, left + model.offset, rows)

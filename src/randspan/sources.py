@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from .keys import Keys, alone, by_chance, keys_of, with_targets
 from .tables import Columns
 
 Array = NDArray[np.float64]
@@ -40,6 +43,7 @@ class Source:
     ``weights`` are sample weights, None where all are 1. ``units`` are what a row of sample weight
     one weighs (a class weight), None where that is 1: the weight that leaving one row out removes.
     ``columns`` say what the columns of X were made of, where they were read from these rows.
+    ``known_keys`` are the keys of the rows as they came, where X was made of something else.
     """
 
     X: Matrix
@@ -47,6 +51,26 @@ class Source:
     weights: Array | None = None
     units: Array | None = None
     columns: Columns | None = None
+    known_keys: Keys | None = None
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The key of every row's inputs."""
+        return keys_of(self.X) if self.known_keys is None else self.known_keys
+
+    @cached_property
+    def left_out_keys(self) -> Keys:
+        """The key of what is left out together with every row."""
+        apart = by_chance(self.keys, None if self.weights is None else self.weights > 0)
+        if not apart.any():
+            return self.keys
+        return np.where(apart, alone(self.keys, self.targets()), self.keys)
+
+    @property
+    def distinct(self) -> int:
+        """How many rows of positive weight differ in inputs or targets."""
+        keys = with_targets(self.keys, self.targets())
+        return len(np.unique(keys[self.each > 0]))
 
     @property
     def n_rows(self) -> int:
@@ -55,6 +79,15 @@ class Source:
     @property
     def n_features(self) -> int:
         return self.X.shape[1]
+
+    @property
+    def row_bytes(self) -> float:
+        """What a row of X takes, on average."""
+        stored: Any = self.X
+        if sparse.issparse(stored):
+            arrays = (stored.data, stored.indices, stored.indptr)
+            return sum(array.nbytes for array in arrays) / max(self.n_rows, 1)
+        return float(self.X.dtype.itemsize * self.n_features)
 
     @property
     def n_targets(self) -> int:
@@ -87,7 +120,13 @@ class Source:
             targets,
             None if self.weights is None else self.weights[rows],
             None if self.units is None else self.units[rows],
+            self._keys_of(rows),
         )
+
+    def _keys_of(self, rows: NDArray) -> Keys | None:
+        """Keys of some rows, where they are known already or cannot be read from X."""
+        known = vars(self).get("keys", self.known_keys)
+        return None if known is None else known[rows]
 
     def without_absent(self) -> Source:
         """The rows of positive weight."""
@@ -97,7 +136,12 @@ class Source:
 
 
 def of_arrays(
-    X: Matrix, targets: Array | None, weights: Array | None = None, units: Array | None = None
+    X: Matrix,
+    targets: Array | None,
+    weights: Array | None = None,
+    units: Array | None = None,
+    keys: Keys | None = None,
 ) -> Source:
     """A source of target columns that are numbers already."""
-    return Source(X, None if targets is None else targets.__getitem__, weights, units)
+    encoded = None if targets is None else targets.__getitem__
+    return Source(X, encoded, weights, units, known_keys=keys)

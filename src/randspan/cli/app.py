@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from ..version import __version__
 from .how_many import how_many
 from .reproduce import reproduce
 
@@ -16,8 +19,19 @@ app = typer.Typer(
 )
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"randspan {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def randspan() -> None:
+def randspan(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
     """Draw functions at random, fit only the weights in their span."""
 
 

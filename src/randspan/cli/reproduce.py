@@ -16,7 +16,10 @@ def reproduce(
         bool, typer.Option("--quick", help="Tiny sizes, to see that it runs.")
     ] = False,
     anew: Annotated[bool, typer.Option("--anew", help="Also what was done before.")] = False,
-    data: Annotated[Path | None, typer.Option(help="The data folder (RANDSPAN_DATA).")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The data folder (RANDSPAN_DATA).", exists=True, file_okay=False),
+    ] = None,
 ) -> None:
     """Run an experiment of the documents, or go on with one, and show what was found."""
     if data is not None:
@@ -41,7 +44,6 @@ def _one(name: str, quick: bool, anew: bool) -> None:
         TextColumn,
         TimeRemainingColumn,
     )
-    from rich.table import Table
 
     try:
         module = find(name)
@@ -56,16 +58,39 @@ def _one(name: str, quick: bool, anew: bool) -> None:
             progress.update(bar, description=f"{name} {key}", completed=done, total=total)
 
         found = module.summary(running.run(name, quick, tick, anew))
-    for title, head, rows in module.tables(found):
-        table = Table(*head, title=title)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-    for paragraph in report.explained(name, found):
+    tables = module.tables(found)
+    if quick:
+        console.print("Tiny sizes, to see that it runs: numbers say nothing of the claims.")
+        tables = [report.without_verdicts(*one) for one in tables]
+    for title, head, rows in tables:
+        _print(console, title, head, rows)
+    for paragraph in [] if quick else report.explained(name, found):
         console.print(paragraph)
     place = running.folder(name, quick) if quick else report.HERE / "figures"
     for file in report.drawn(name, found, place):
         console.print(str(file))
+
+
+def _print(console, title: str, head: list[str], rows: list[list[str]]) -> None:
+    """A table, or where that is wider than the terminal a block of lines for every row."""
+    from rich.measure import Measurement
+    from rich.table import Table
+
+    table = Table(*head, title=title)
+    for row in rows:
+        table.add_row(*row)
+    unbounded = console.options.update(max_width=10**6)
+    if Measurement.get(console, unbounded, table).maximum <= console.width:
+        console.print(table)
+        return
+    console.print(title, style="italic")
+    for row in rows:
+        lines = Table(show_header=False, box=None)
+        for name, cell in zip(head, row, strict=True):
+            if cell:
+                lines.add_row(name, cell)
+        console.print(lines)
+        console.print()
 
 
 def _experiments():

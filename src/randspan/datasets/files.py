@@ -240,6 +240,11 @@ def contents(name: str, download: bool = True) -> bytes:
     """
     folder = os.environ.get("RANDSPAN_DATA")
     if folder:
+        if not Path(folder).is_dir():
+            raise DataError(
+                f"RANDSPAN_DATA={folder!r} is no folder: correct it, or unset it to have files "
+                "downloaded."
+            )
         path = Path(folder) / name
         if path.exists():
             return _unpacked(path.read_bytes(), str(path))

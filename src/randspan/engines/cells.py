@@ -8,7 +8,7 @@ the same place, and no sum depends on how many there are.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from ..features import Features
 from ..solvers.problem import Point
 from ..statistics.cells import Cells
 from .operator import Array, Judge, Operator
-from .threads import Progress, blas_threads, n_threads, threads
+from .threads import Progress, n_threads, on_all, threads
 
 # Fewer rows × grids than this are looked through in less time than threads take to start.
 FEW_CELLS = 2**19
@@ -64,7 +64,8 @@ def operator(
     arrays, seen = rows.kept.arrays, None
     out_of_bag = next((part.out_of_bag for part in rows.parts if part.out_of_bag is not None), None)
     if out_of_bag is not None:
-        indices = out_of_bag.located(arrays["keys"])
+        names = out_of_bag.names_kept(arrays["keys"], arrays["targets"])
+        indices = out_of_bag.located(names)
         seen = []
         for part in rows.parts:
             bags, k = part.out_of_bag, part.n_components
@@ -230,8 +231,8 @@ class CellOperator:
         assert self.dense_part is not None
         return self.dense_part.sketch(rows, weights)
 
-    def dense(self, size: int) -> AbstractContextManager[None]:
-        return blas_threads(self.n_jobs, size)
+    def pool(self, function: Callable, items: list) -> list:
+        return on_all(self.n_jobs, function, items)
 
     def _gather(self, W: Array, out: Array, start: Array) -> None:
         """out[r] = start + Σ_g W[code of r in g]."""

@@ -22,7 +22,6 @@ from ..features import Features
 from ..frame import Frame
 from ..solvers.in_passes import OperatorRows
 from ..solvers.plan import Machine, Plan
-from ..sources import of_arrays
 from ..statistics.base import Total
 from ..statistics.cells import Cells
 from . import cells, memory
@@ -77,9 +76,10 @@ class CPU:
 
         def run(mine: list[slice]) -> Total:
             total = zero()
-            for rows in mine:
-                total = add(total, features.block(rows), rows)
-                progress(rows.stop - rows.start)
+            with np.errstate(over="ignore", invalid="ignore"):  # `check_finite` refuses such sums
+                for rows in mine:
+                    total = add(total, features.block(rows), rows)
+                    progress(rows.stop - rows.start)
             return total
 
         workers = min(self.threads, len(blocks), max(1, ACCUMULATORS // max(size, 1)))
@@ -112,7 +112,7 @@ class CPU:
         """Rows as an operator; features are kept where ``cached``, else computed in every pass."""
         source = features.source
         operator = self._operator(features, source.each, centred, cached)
-        return OperatorRows(operator, source.targets(), source.each)
+        return OperatorRows(operator, source.targets(), source.each, source.left_out_keys)
 
     def cell_operator(
         self, held: Cells, frame: Frame, functions: Functions, plan: Plan, centred: bool
@@ -121,12 +121,12 @@ class CPU:
         arrays, dense = held.kept.arrays, None
         targets, each = arrays["targets"], arrays["weights"]
         if functions.dense_part is not None:
-            source = of_arrays(arrays["inputs"], targets, each)
+            source = held.kept.source
             part, out_of_bag = functions.dense_part, plan.out_of_bag
             features = Features(frame, part, source, plan.dtype, out_of_bag, plan.block)
             dense = self._operator(features, each, centred, plan.cached)
         operator = cells.operator(held, dense, centred, self.n_jobs)
-        return OperatorRows(operator, targets, each, arrays.get("keys"))
+        return OperatorRows(operator, targets, each, held.kept.source.left_out_keys)
 
     def _operator(
         self, features: Features, weights: NDArray, centred: bool, cached: bool

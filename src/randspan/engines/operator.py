@@ -9,19 +9,22 @@ dealt out to threads by index, so a pass repeats itself bit for bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from ..families.parts.randomness import raw_bits
 from ..features import Features
+from ..solvers import tiles
 from ..solvers.problem import Point
-from ..statistics.base import NOT_FINITE
-from .threads import ACCUMULATORS, Progress, blas_threads, n_threads, threads
+from ..statistics.base import NOT_FINITE, CannotFit
+from ..statistics.moments import left_of_mean
+from ..statistics.products import Pool
+from .threads import ACCUMULATORS, Progress, n_threads, on_all, threads
 
 Array = NDArray[np.float64]
 Judge = Callable[[Array, slice], Array]
@@ -37,6 +40,7 @@ class DenseRows:
     """Some rows R of Z̃ as a matrix."""
 
     matrix: Array
+    pool: Pool
 
     def times(self, V: Array) -> Array:
         return self.matrix @ V
@@ -45,7 +49,7 @@ class DenseRows:
         return self.matrix.T @ U
 
     def inner(self) -> Array:
-        return self.matrix @ self.matrix.T
+        return tiles.square(self.matrix, self.pool)
 
 
 class Operator:
@@ -71,16 +75,13 @@ class Operator:
         if cached:
             self._fill(progress)
         with np.errstate(all="ignore"):
-            total, squares = self._sums()
-        if not np.isfinite(squares):
-            raise ValueError(NOT_FINITE)
-        weight = float(weights.sum())
+            mean, self.trace = self._sums(centred)
+        if not np.isfinite(self.trace):
+            raise CannotFit(NOT_FINITE)
         if centred:
-            self.mean = total / weight
-        #: Σω‖z̃‖²
-        self.trace = float(squares - weight * (self.mean @ self.mean))
-        if self.trace < 1e-9 * squares:  # functions that do not vary
-            self.trace = 0.0
+            self.mean = mean
+            if self.trace <= left_of_mean(float(weights.sum()), mean, self.dtype):
+                self.trace = 0.0  # functions that do not vary
 
     def _fill(self, progress: Progress | None) -> None:
         cache = np.empty(self.shape, self.dtype)
@@ -95,25 +96,47 @@ class Operator:
         self._share(run)
         self._cache = cache
 
-    def _sums(self) -> tuple[Array, float]:
-        """Σωz and Σω‖z‖²."""
+    def _sums(self, centred: bool) -> tuple[Array, float]:
+        """z̄ and Σω‖z̃‖², about the mean of every block first: squares about zero would cancel."""
+        k = self.shape[1]
 
-        def run(mine: list[slice]) -> tuple[Array, float]:
-            total, squares = np.zeros(self.shape[1]), 0.0
+        def run(mine: list[slice]) -> tuple[float, Array, float]:
+            total = 0.0, np.zeros(k), 0.0
             for rows in mine:
                 Z, each = self._block(rows), self.weights[rows].astype(self.dtype)
-                total += each @ Z
-                squares += float(each @ np.einsum("ij,ij->i", Z, Z))
-            return total, squares
+                weight, mean = float(self.weights[rows].sum()), np.zeros(k)
+                if centred and weight > 0:
+                    mean = (each @ Z / each.dtype.type(weight)).astype(np.float64)
+                    Z = Z - mean.astype(Z.dtype)
+                squares = float(each @ np.einsum("ij,ij->i", Z, Z))
+                total = _together(total, (weight, mean, squares))
+            return total
 
-        totals, squares = zip(*self._share(run), strict=True)
-        return sum(totals), sum(squares)
+        _, mean, squares = reduce(_together, self._share(run))
+        return mean, squares
 
     def exactly(self) -> Operator:
         """The same operator with float64 products; the features stay what they are."""
         other = copy(self)
         other.products = np.dtype(np.float64)
         return other
+
+    def turned(self) -> tuple[Operator, Array]:
+        """Z̃V and V, orthonormal columns that span all rows: fewer than functions are.
+
+        Weights Vu of the functions are as long as u and predict the same of these rows, so that a
+        ridge has its minimum there. What is below the rounding errors of float64 is left out.
+        """
+        Z = self.dense_rows(np.arange(self.shape[0])).astype(np.float64)
+        values, vectors = linalg.eigh(tiles.square(Z, self.pool), check_finite=False)
+        kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+        vectors, roots = vectors[:, kept], np.sqrt(values[kept])
+        other = copy(self)
+        other.products = np.dtype(np.float64)
+        other.shape = (len(vectors), len(roots))
+        other.mean = np.zeros(len(roots))
+        other._cache = np.ascontiguousarray(vectors * roots)
+        return other, Z.T @ (vectors / roots)
 
     def fused(self, W: Array, judge: Judge) -> Array:
         """Z̃'G with G = judge(Z̃W, rows), block by block of rows: one pass."""
@@ -155,12 +178,14 @@ class Operator:
         chosen, k = np.flatnonzero(each), self.shape[1]
         step = self.blocks[0].stop
         chunks = [chosen[s : s + step] for s in range(0, len(chosen), step)]
+        # Slopes may be of any size; float32 is not. The root of a power of four is exact.
+        size = 4.0 ** np.floor(np.log2(each.max(initial=0.0) or 1.0) / 2)
 
         def run(mine: list[NDArray]) -> tuple[Array, Array]:
             total, sums = np.zeros((k, k)), np.zeros(k)
             for rows in mine:
                 Z = self._rows(rows).astype(self.products, copy=False)
-                root = np.sqrt(each[rows]).astype(Z.dtype)
+                root = np.sqrt(each[rows] / size).astype(Z.dtype)
                 Z *= root[:, None]
                 total += Z.T @ Z  # numpy sees the symmetry and calls SYRK
                 sums += root @ Z
@@ -168,7 +193,7 @@ class Operator:
 
         most = max(1, ACCUMULATORS // (16 * k**2))
         parts = self._share(run, chunks or [chosen], most)
-        gram, sums = (sum(part) for part in zip(*parts, strict=True))
+        gram, sums = (size * sum(part) for part in zip(*parts, strict=True))
         # Z̃'DZ̃ = Z'DZ - Z'd m' - m d'Z + (Σd) mm', with Z'd corrected for the mean first.
         sums = sums - each.sum() * self.mean
         if self.mean.any():
@@ -185,12 +210,11 @@ class Operator:
         if n <= 4 * k:
             return self.gram(self.weights)[0]
         sketch = self.sketch(4 * k)
-        with self.dense(k):
-            return (sketch.T @ sketch).astype(np.float64)
+        return tiles.square(sketch.T, self.pool).astype(np.float64)
 
     def rows(self, rows: NDArray) -> DenseRows:
         """Some rows of Z̃, by their numbers."""
-        return DenseRows(self.dense_rows(rows).astype(np.float64, copy=False))
+        return DenseRows(self.dense_rows(rows).astype(np.float64, copy=False), self.pool)
 
     def dense_rows(self, rows: NDArray) -> NDArray:
         """Some rows of Z̃ in the precision of the features."""
@@ -235,9 +259,9 @@ class Operator:
             total[s : s + 1024] -= np.outer(ones[s : s + 1024], self.mean)
         return total
 
-    def dense(self, size: int) -> AbstractContextManager[None]:
-        """BLAS threads for a square matrix of this size, inside; one for everything else."""
-        return blas_threads(self.n_jobs, size)
+    def pool(self, function: Callable, items: list) -> list:
+        """``function`` of every item, on all threads."""
+        return on_all(self.n_jobs, function, items)
 
     def _tiles(self, blocks: list[slice]) -> Iterator[tuple[slice, NDArray]]:
         """Rows of Z in the precision of products, in pieces that stay at hand."""
@@ -269,6 +293,17 @@ class Operator:
         workers = min(n_threads(self.n_jobs), len(items), most)
         with threads(workers, self.n_jobs, self.shape[1]) as pool:
             return pool(run, [items[i::workers] for i in range(workers)])
+
+
+def _together(
+    one: tuple[float, Array, float], other: tuple[float, Array, float]
+) -> tuple[float, Array, float]:
+    """Σω, mean and Σω‖z - z̄‖² of both parts (Chan, Golub and LeVeque 1983)."""
+    weight = one[0] + other[0]
+    if other[0] == 0:
+        return one
+    share, step = other[0] / weight, other[1] - one[1]
+    return weight, one[1] + share * step, one[2] + other[2] + one[0] * share * float(step @ step)
 
 
 def _scaled(columns: Array, dtype: np.dtype) -> tuple[NDArray, Array]:

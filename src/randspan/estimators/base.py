@@ -6,50 +6,62 @@ another model in its place; one that fails, ``fit`` included, leaves the estimat
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any
+from types import MethodType
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import predictions
+from .. import importances, predictions
 from ..checks import check_clip
 from ..families import Functions
 from ..families.parts.randomness import remembered
 from ..frame import Frame
 from ..model import Model
 from ..portfolio import Candidates, Portfolio
-from ..solvers import Solution, Task
+from ..solvers import Solution
 from ..solvers.refusals import keeps_no_sums
 from ..solvers.validation import Validation
-from ..sources import Source, Targets
+from ..sources import Source
 from ..statistics.base import NO_ROWS
-from ..tables import Columns, Table
-from ..tuning import frames, racing, width
-from .configured import Configured
+from ..tuning import near_copies
+from . import started
+from .configured import MARGIN
 from .inputs import checked
-from .parameters import AUTO, check_weights, is_auto, warn_moved, warn_outside
-
-# Predictions may leave the range of the targets by this share of it.
-MARGIN = 0.1
+from .parameters import AUTO, is_auto, refuse_nothing, warn_far, warn_moved, warn_outside
+from .streams import Streams
 
 
-def squared_only(method: str):
-    """A method that exists for the squared loss alone (`available_if`)."""
+class squared_only:
+    """A method of the squared loss alone: of others there is no such attribute, and this says why.
 
-    def check(model: SpanModel) -> bool:
+    (scikit-learn's `available_if` says only that there is none.)
+    """
+
+    def __init__(self, method: Callable):
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, model: SpanModel | None, owner: type | None = None) -> Callable:
+        if model is not None:
+            self._refuse(model)
+            return MethodType(self.method, model)
+
+        @wraps(self.method)
+        def unbound(model, *args, **kwargs):
+            self._refuse(model)
+            return self.method(model, *args, **kwargs)
+
+        return unbound
+
+    def _refuse(self, model: SpanModel) -> None:
         family = model._known_family
         reason = keeps_no_sums(model.solver, model.loss, family is not None and family.sparse)
         if reason:
-            raise AttributeError(f"{method} needs {reason}")
-        return True
-
-    return available_if(check)
+            raise AttributeError(f"{self.method.__name__} needs {reason}")
 
 
 def all_or_nothing(method: Callable) -> Callable:
@@ -61,61 +73,20 @@ def all_or_nothing(method: Callable) -> Callable:
         try:
             return method(self, *args, **kwargs)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            now = vars(self)
+            for name in now.keys() - before.keys():
+                del now[name]
+            now.update(before)  # in place: other threads may be predicting
             random_state()
             raise
 
     return call
 
 
-class SpanModel(Configured):
+class SpanModel(Streams):
     """f(x) = b + Σ_i w_i φ_i(x), weights w in the span of drawn functions."""
 
-    _model: Any  # a Model, or a Portfolio of several
-
-    # -- what the two kinds of model do differently ------------------------------------------
-
-    @abstractmethod
-    def _validate(self, X, y, first: bool, min_rows: int):
-        """X and y, checked; ``first`` where a new model starts."""
-
-    def _validated(self, X, y, first: bool, min_rows: int, **more):
-        return checked(self, X, y, reset=first, ensure_min_samples=min_rows, **more)
-
-    def _units(self, y) -> NDArray[np.float64] | None:
-        """What a row of sample weight one weighs, or None where that is 1."""
-        return None
-
-    def _check_presence(self, y, weights) -> None:
-        """Refuse targets that weights leave nothing of."""
-
-    @abstractmethod
-    def _learn_targets(self, y, classes, streaming: bool = False) -> None:
-        """Note what is to be known of y before its first row is encoded."""
-
-    @abstractmethod
-    def _extent(self, y, weights) -> NDArray[np.float64]:
-        """The smallest and the largest y of every target."""
-
-    @abstractmethod
-    def _targets(self, y) -> Targets:
-        """Rows of y as columns of numbers, slice by slice."""
-
     # -- fitting -----------------------------------------------------------------------------
-
-    def _source(self, X, y, sample_weight, first: bool = False) -> Source:
-        targets = self._targets(y)  # refuses classes that are not known
-        weights, units = check_weights(sample_weight, y), self._units(y)
-        if units is not None:
-            weights = units if weights is None else weights * units
-        columns, frame = None, self.frame if first else self._model.frame
-        if isinstance(frame, Frame):
-            X = frame.encoded(X, training=True)
-        elif isinstance(X, Table):
-            columns = Columns.read([(X, targets(slice(None)), weights)])
-            X = columns.encode(X, training=True)
-        return Source(X, targets, weights, units, columns)
 
     @all_or_nothing
     def _fit(self, X, y, sample_weight, classes=None):
@@ -124,65 +95,75 @@ class SpanModel(Configured):
         self._learn_targets(y, classes)
         source, task = self._source(X, y, sample_weight, first=True), self._task()
         engine = self._engine()
+        refuse_nothing(source)
         self._check_presence(y, source.weights)
         extent = self._extent(y, source.weights)
+        self._model, self._gathered = self._fitted(source, task, extent, engine), None
+        self._started = started.parameters(self)
         if is_auto(self.family):
-            self._model = self._raced(source, task, extent)
+            near_copies.warn(self._model.frame, source)
             return self
-        frame = self._read_frame(source, task, streaming=False)
-        found = width.fit(frame, source, task, extent, engine)
-        if task.heldout:
-            found = predictions.calibrated(found, source, engine)
-        self._model = replace(found, all_known=self.frame is None)
-        warn_outside(found.n_outside, source.n_rows)
+        source = source.without_absent()
+        warn_outside(self._model.n_outside, source.n_rows)
+        if task.searches:
+            near_copies.warn(self._model.frame, source)
         return self
 
     @all_or_nothing
     def _partial_fit(self, X, y, sample_weight, classes=None):
-        task, engine, first = self._task(), self._engine(), not hasattr(self, "_model")
-        X, y = self._validate(X, y, first=first, min_rows=1)
-        if first:
-            self._learn_targets(y, classes, streaming=True)
-        source = self._source(X, y, sample_weight, first)
-        extent = self._extent(y, source.weights)
-        if first and is_auto(self.family):
-            self._model, before = self._raced(source, task, extent), 0
-        elif first:
-            frame = self._read_frame(source, task, streaming=True)
-            self._model, before = width.start(frame, source, task, extent, engine), 0
-        else:
-            frames.refuse_other_functions(self._n_components(), self._model.frame)
-            before = self._model.n_outside
-            warn_moved(self._model.frame, source.X)
-            self._model = self._model.added(source, task, extent, engine)
-        if self._n_components() is None and not is_auto(self.family):
-            self._model = width.within(self._model, task, engine)
-        warn_outside(self._model.n_outside - before, source.n_rows)
-        return self
+        return self._take(X, y, sample_weight, classes)
 
-    @squared_only("forget")
+    @squared_only
     @all_or_nothing
-    def forget(self, X, y, sample_weight=None):
-        """Remove rows: the model is as if it had never seen them.
+    def forget(self, X, y, sample_weight=None, *, regrow=False):
+        """Remove rows: given the frame, the model is as if it had never seen them.
+
+        What is forgotten are the rows themselves and all that was summed over them: weights,
+        ``alpha_``, errors. What was read from them before the functions were drawn (``frame_``:
+        centres, scales, bandwidth, statistics of categories) stays, as do `Trees` and
+        `Hypotheses` that learned from them; so does the range that predictions are clipped to,
+        beyond 10,000 rows. ``regrow=True`` reads and grows all of that anew.
 
         Parameters
         ----------
         X, y, sample_weight
             The rows as they were handed to ``fit`` or ``partial_fit``, weights included. Rows the
             model never saw are refused where what would remain is impossible.
+        regrow : bool, default=False
+            Read the frame, and grow functions that learn from rows, anew from the rows that are
+            left, with the same seed: the model is the one that never saw the forgotten rows, as
+            deletion by law asks for. It needs the rows that are left, and is refused where a model
+            has not kept them: fits keep up to 10,000 rows of numbers where alpha is found by
+            leaving them out, streams all rows until these are 10,000, and exact kernel machines
+            all of them.
+
+        Returns
+        -------
+        self
+        """
+        return self._give_up(X, y, sample_weight, regrow)
+
+    @all_or_nothing
+    def solve(self):
+        """Find the weights now, where rows came or went: predictions find them otherwise.
+
+        `partial_fit`, `forget` and `merge` leave the weights open, as several of them may follow
+        each other; the first prediction, or attribute, then waits until they are found (once,
+        whichever of several threads asks first). Copies, pickles and files made after this hold
+        the weights.
 
         Returns
         -------
         self
         """
         check_is_fitted(self)
-        X, y = self._validate(X, y, first=False, min_rows=1)
-        frames.refuse_other_functions(self._n_components(), self._model.frame)
-        source, task = self._source(X, y, sample_weight), self._task()
-        self._model = self._model.removed(source, task, self._engine())
+        model = self._model
+        solved = model.solved(self._engine())
+        if self._model is model:  # or rows came while it was solved for
+            self._model = solved
         return self
 
-    @squared_only("merge")
+    @squared_only
     @all_or_nothing
     def merge(self, other):
         """Take in the rows of another model: as if fitted on both parts.
@@ -190,60 +171,14 @@ class SpanModel(Configured):
         Parameters
         ----------
         other : the same kind of model
-            With the same frame (hand ``frame=self.frame_`` to it before its fit).
+            With the same frame (hand ``frame=self.frame_`` to it before its fit), or a stream that
+            still has all its rows: these are then read with the other frame, or both with one.
 
         Returns
         -------
         self
         """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        if type(other) is not type(self):
-            raise TypeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
-        task, engine, open_ended = self._task(), self._engine(), self._n_components() is None
-        mine, theirs = self._model, other._model
-        if is_auto(self.family):
-            self._check_same_targets(other)
-            if not mine.same_models(theirs):
-                raise ValueError(
-                    "The two portfolios hold different models. Those that come from one fit can be "
-                    "merged: copy a fitted model, and let both see other rows."
-                )
-            self._model = mine.merged(theirs, task)
-            return self
-        if open_ended:
-            mine, theirs = width.alike(mine, theirs, task, engine)
-        if not mine.frame.same_as(theirs.frame):
-            raise ValueError(
-                "The two models have different frames, so their functions differ. Fit the second "
-                "one with frame=first.frame_ (and no random_state of its own)."
-            )
-        frames.refuse_other_functions(self._n_components(), mine.frame)
-        self._check_same_targets(other)
-        merged = mine.merged(theirs, task)
-        self._model = width.within(merged, task, engine) if open_ended else merged
-        return self
-
-    def _check_same_targets(self, other) -> None:
-        if self._n_targets != other._n_targets:
-            counts = f"{self._n_targets} and {other._n_targets}"
-            raise ValueError(f"The models have {counts} target columns.")
-
-    def _raced(self, source: Source, task: Task, extent) -> Portfolio:
-        """Several families, weighed by rows that they have not seen."""
-        self._refuse_with_auto()
-        given = (self._wanted(self._n_components()), source, task, extent, self._engine())
-        return racing.fit(*given, self._for_classes, self.effort)
-
-    def _read_frame(self, source: Source, task: Task, streaming: bool) -> Frame:
-        known = self._known_components(task, 0.0, 0 if streaming else source.present)
-        exact = known == np.inf
-        if exact:
-            self._law().refuse_without_kernel()
-        wanted, classes = self._wanted(np.inf if exact else self._n_components()), self._for_classes
-        frame = frames.given(wanted, source)
-        self._plan(task, source, streaming)  # refuses what cannot be done before work begins
-        return frames.obtained(wanted, frame, source, task, self._engine(), classes, streaming)
+        return self._join(other)
 
     # -- predictions -------------------------------------------------------------------------
 
@@ -252,7 +187,10 @@ class SpanModel(Configured):
         X, _ = checked(self, X, reset=False, learned=False)
         source = Source(self._model.frame.encoded(X))
         warn_moved(self._model.frame, source.X)
-        warn_outside(self._model.frame.n_outside(source.X), source.n_rows)
+        outside = self._model.frame.n_outside(source.X)
+        warn_outside(outside, source.n_rows)
+        if not outside:  # one warning says it
+            warn_far(*predictions.n_far(self._model, source))
         return source
 
     @property
@@ -272,13 +210,13 @@ class SpanModel(Configured):
             return scores
         if not isinstance(self.clip, str):
             return np.clip(scores, -float(self.clip), float(self.clip))
-        lower, upper = self._model.extent
-        beyond = 0.0 if self._for_classes else MARGIN * (upper - lower)
-        return np.clip(scores, lower - beyond, upper + beyond)
+        margin = 0.0 if self._for_classes else MARGIN
+        return np.clip(scores, *self._model.task.loss.limits(*self._model.extent, margin))
 
     def _leave_one_out(self, X, y, sample_weight) -> NDArray[np.float64]:
         """Scores of the models fitted without one row each."""
         check_is_fitted(self)
+        self._refuse_changes()
         X, y = self._validate(X, y, first=False, min_rows=1)
         source = self._source(X, y, sample_weight)
         return predictions.left_out(self._solved, source, self._engine())
@@ -332,9 +270,17 @@ class SpanModel(Configured):
     def validation_(self) -> Validation:
         """The error on new rows: kind, error and standard error of the estimate of this fit."""
         check_is_fitted(self)
+        variance = None
         if isinstance(self._model, Portfolio):
-            return self._model.validation
-        return predictions.validation(self.frame_.family, self.solution_)
+            found, variance = self._model.validation, self._model.validation.variance
+        else:
+            if self._single.empty:
+                raise AttributeError(NO_ROWS)
+            found = predictions.validation(self._solved, self._engine())
+            held = self._model.statistics
+            if held is not None and self._model.task.loss.squared:
+                variance = held.target_variance
+        return replace(found, variance=None if self._for_classes else variance)
 
     @property
     def alpha_(self) -> float:
@@ -360,17 +306,34 @@ class SpanModel(Configured):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
+        """T_j = ½ E (f(x) - f(x with column j of another row))², as a share of all T.
+
+        The expectation is over some of the training rows, found when it is asked for.
+        """
+        check_is_fitted(self)
+        if self._model.empty:
+            raise AttributeError(NO_ROWS)
+        try:
+            return importances.importances(self._solved, self._engine())
+        except ValueError as reason:
+            raise AttributeError(str(reason)) from None
+
+    @property
+    def scale_shares_(self) -> NDArray[np.float64]:
         """s_m² Var(x_m), as a share of the sum over columns m, of learned scales s.
 
         With scales="rotate" s_m² is the squared length of row m of the learned matrix.
         """
         frame = self.frame_
-        importances, d = frame.importances, self.n_features_in_
-        if importances is not None:
-            return importances if frame.columns is None else frame.columns.summed(importances)
+        shares, d = frame.importances, self.n_features_in_
+        if shares is not None:
+            return shares if frame.columns is None else frame.columns.summed(shares)
         if isinstance(self.scales, str):
             return np.full(d, 1 / d)
-        raise AttributeError("feature_importances_ need scales='auto', 'learn' or 'rotate'.")
+        raise AttributeError(
+            f"scale_shares_ are those of learned scales, and scales={self.scales!r}: use "
+            "scales='auto', 'learn' or 'rotate'."
+        )
 
     @property
     def n_components_(self):

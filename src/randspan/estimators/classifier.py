@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from .. import losses
 from ..calibration import least_squares_probabilities
 from ..checks import check_choice
 from ..classes import Classes
@@ -25,7 +26,7 @@ class SpanClassifier(ClassifierMixin, SpanModel):
     Parameters
     ----------
     family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, effort, \
-categories, frame, solver, memory_limit, dtype, random_state, n_jobs, verbose
+categories, columns, frame, solver, memory_limit, dtype, random_state, n_jobs, verbose
         As for `SpanRegressor`. With a loss other than the squared one, alpha is that of
         scikit-learn's LinearSVC and LogisticRegression at C = 1/(2·alpha) on features/√k.
     loss : {"squared", "hinge", "squared_hinge", "logistic", "exponential"}, default="squared"
@@ -41,8 +42,8 @@ categories, frame, solver, memory_limit, dtype, random_state, n_jobs, verbose
     intercept_ : ndarray of shape (1,) or (n_classes,)
     class_weight_ : ndarray of shape (n_classes,)
         What the weights of each class were multiplied by.
-    alpha_, validation_, gcv_error_, oob_error_, feature_importances_, n_components_, n_outside_, \
-functions_, frame_, solution_, n_features_in_, feature_names_in_
+    alpha_, validation_, gcv_error_, oob_error_, feature_importances_, scale_shares_, \
+n_components_, n_outside_, functions_, frame_, solution_, n_features_in_, feature_names_in_
         As for `SpanRegressor`; the error is that of the ±1 columns.
 
     Examples
@@ -56,6 +57,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
     """
 
     _for_classes = True
+    _fixed = (*SpanModel._fixed, "class_weight")
 
     def __init__(
         self,
@@ -72,6 +74,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         scales="auto",
         effort="balanced",
         categories=None,
+        columns=None,
         frame=None,
         solver="auto",
         memory_limit=None,
@@ -92,6 +95,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
             scales=scales,
             effort=effort,
             categories=categories,
+            columns=columns,
             frame=frame,
             solver=solver,
             memory_limit=memory_limit,
@@ -123,9 +127,16 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         """
         return self._fit(X, y, sample_weight)
 
-    @squared_only("partial_fit")
+    @squared_only
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Add rows; the frame is read from the first block, or given as ``frame``.
+        """Add rows; the frame is read from the first ones, or given as ``frame``.
+
+        It is read from the first block, and anew whenever there are four times as many rows, until
+        there are 10,000 of them: see `SpanRegressor.partial_fit`.
+
+        What functions were drawn by, and rows weighed by, cannot change any more (family, scales,
+        dtype, class_weight, ...); other parameters (alpha, bound, fit_intercept, ...) count from
+        the next change of rows on.
 
         Parameters
         ----------
@@ -184,7 +195,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
             return Softmax() if several else Logistic()
         return loss
 
-    @squared_only("leave_one_out")
+    @squared_only
     def leave_one_out(self, X, y, sample_weight=None, method="predict"):
         """For each training row what the model fitted without it predicts, exactly.
 
@@ -228,7 +239,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         return self._loss().probabilities(np.zeros((1, 1))) is None
 
     def _units(self, y):
-        return None if self.class_weight is None else self._known_classes.weights_of(y)
+        return None if (self.class_weight_ == 1).all() else self._known_classes.weights_of(y)
 
     def _check_presence(self, y, weights):
         # Without an example of a second class most losses have no minimum.
@@ -239,6 +250,7 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         X, y = self._validated(X, y, first, min_rows)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
+        losses.check_targets(self._loss(), np.array([-1.0, 1.0]))
         return X, y
 
     def _learn_targets(self, y, classes, streaming=False):
@@ -260,4 +272,9 @@ functions_, frame_, solution_, n_features_in_, feature_names_in_
         if not np.array_equal(self.classes_, other.classes_):
             raise ValueError(
                 f"The models know different classes: {self.classes_!r} and {other.classes_!r}."
+            )
+        if not np.array_equal(self.class_weight_, other.class_weight_):
+            raise ValueError(
+                f"The models weigh classes by {self.class_weight_} and {other.class_weight_}: fit "
+                "both with the same class_weight, as a dictionary."
             )

@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .. import losses
+from .. import losses, model
 from ..checks import (
     LARGEST,
     check_bound,
@@ -21,19 +21,27 @@ from ..checks import (
 from ..engines import CPU
 from ..engines.memory import budget
 from ..families import Family, Fourier
+from ..footprint import shape_before
 from ..frame import Frame, as_family
 from ..losses import Loss
-from ..planning import SOLVERS, exact_machine, plan, shape_before
+from ..planning import SOLVERS, exact_machine, plan
 from ..solvers import Plan, Task
 from ..solvers.validation import KINDS
-from ..sources import Source
+from ..sources import Source, of_arrays
+from ..tuning import racing
 from ..tuning.racing import EFFORTS
 from ..tuning.width import FIRST, LAST
 from .parameters import AUTO, FOURIER, OfFamily, is_auto
 
+# Predictions may leave the range of the targets by this share of it.
+MARGIN = 0.1
+
 
 class Configured(OfFamily):
     """Parameters as they were given; read and refused when a fit begins."""
+
+    _fixed = (*OfFamily._fixed, "n_components", "effort", "dtype")
+    _portfolio = ("auto",)
 
     def __init__(
         self,
@@ -49,6 +57,7 @@ class Configured(OfFamily):
         scales="auto",
         effort="balanced",
         categories=None,
+        columns=None,
         frame=None,
         solver="auto",
         memory_limit=None,
@@ -68,6 +77,7 @@ class Configured(OfFamily):
         self.scales = scales
         self.effort = effort
         self.categories = categories
+        self.columns = columns
         self.frame = frame
         self.solver = solver
         self.memory_limit = memory_limit
@@ -113,21 +123,36 @@ class Configured(OfFamily):
         for name, value in sizes.items():
             check_number(name, value, at_least=1)
         task = self._task(n_targets)
-        k = self._known_components(task, n_rows, n_rows)
         rows = (n_rows, n_rows, n_features, n_targets)
-        shape = shape_before(self._law(), LAST if k is None else k, *rows)
+        if is_auto(self.family):
+            return self._plan_of_race(task, *rows[1:])
+        k = self._known_components(task, n_rows, n_rows, n_features)
+        threads = self._engine().threads
+        shape = shape_before(self._law(), LAST if k is None else k, *rows, threads=threads)
         made = plan(shape, task, self._engine().machine(self.memory_limit))
         most = f" (n_components='auto': this is for {LAST} functions, the most it doubles to)"
         return made if k is not None else replace(made, reason=made.reason + most)
 
+    def _plan_of_race(self, task: Task, n_rows: int, n_features: int, n_targets: int) -> Plan:
+        """The largest of a portfolio's fits, as far as it is known before the race."""
+        rows, targets = (np.broadcast_to(0.0, (n_rows, width)) for width in (n_features, n_targets))
+        source, wanted = of_arrays(rows, targets), self._wanted(self._n_components())
+        given = (self._engine(), self._for_classes, self.effort)
+        nbytes = racing.needed(wanted, source, task, *given)
+        reason = "several families, each in what memory is left beside the others"
+        return Plan("", "combined", task.dtype, reason, nbytes=nbytes)
+
     def _plan(self, task: Task, source: Source, streaming: bool) -> Plan:
         """The plan of these rows, before their frame is read."""
-        k = self._known_components(task, source.n_rows, 0 if streaming else source.present)
-        rows = (source.n_rows, source.present, source.n_features, source.n_targets)
-        shape = shape_before(self._law(), FIRST if k is None else k, *rows)
+        fitted = 0 if streaming else source.present
+        k = self._known_components(task, source.n_rows, fitted, source.n_features)
+        k, threads = FIRST if k is None else k, self._engine().threads
+        shape = model.shape_of(self._law(), k, source, threads)
         return plan(shape, task, self._engine().machine(task.memory_limit), streaming=streaming)
 
-    def _known_components(self, task: Task, n_rows: float, fitted: int) -> float | None:
+    def _known_components(
+        self, task: Task, n_rows: float, fitted: int, n_features: int
+    ) -> float | None:
         """How many functions there will be; None where that is found by doubling.
 
         ``fitted`` are the rows of a fit, 0 of a stream, which has no end.
@@ -137,7 +162,7 @@ class Configured(OfFamily):
             k = self.frame.n_components
         if k is None and fitted:
             machine = self._engine().machine(task.memory_limit)
-            k = np.inf if exact_machine(law, task, fitted, machine) else None
+            k = np.inf if exact_machine(law, task, fitted, n_features, machine) else None
         return law.default_components(n_rows) if k is None else k
 
     def _engine(self) -> CPU:
@@ -148,6 +173,8 @@ class Configured(OfFamily):
 
     def _task(self, n_targets: int | None = None) -> Task:
         """What is asked for, checked; ``n_targets`` where no targets have been seen yet."""
+        check_choice("effort", self.effort, EFFORTS)
+        (self._refuse_with_auto if is_auto(self.family) else self._refuse_without_auto)()
         loss = self._loss(n_targets)
         check_choice("solver", self.solver, SOLVERS)
         alpha = self.alpha
@@ -173,7 +200,16 @@ class Configured(OfFamily):
             memory_limit=self.memory_limit,
             heldout=self._needs_heldout,
             lenient=ours is not None,
+            clip=self._clipping(),
+            margin=0.0 if self._for_classes else MARGIN,
         )
+
+    def _clipping(self) -> float | str | None:
+        """What predictions are clipped to, as a task says it."""
+        extrapolates = is_auto(self.family) or not np.isfinite(self._law().bounded)
+        if self.clip is None or (self.clip is AUTO and extrapolates):
+            return None
+        return "auto" if isinstance(self.clip, str) else float(self.clip)
 
     def _own_alpha(self, loss: Loss) -> float | None:
         """The number that the family takes for "auto", if it has one."""
@@ -198,12 +234,14 @@ class Configured(OfFamily):
         """The family, of a given frame where there is one; of a portfolio its first kernel."""
         if isinstance(self.frame, Frame):
             return self.frame.family
-        return Fourier("matern32") if is_auto(self.family) else as_family(self.family)
+        return (
+            Fourier("matern32") if is_auto(self.family) else as_family(self.family, self._portfolio)
+        )
 
     def _refuse_with_auto(self) -> None:
         """A portfolio chooses for itself what is chosen for one family."""
-        check_choice("effort", self.effort, EFFORTS)
         others = {
+            "n_components": "auto",
             "loss": "squared",
             "bound": None,
             "scales": "auto",
@@ -219,6 +257,14 @@ class Configured(OfFamily):
                 )
         if self.fit_intercept is not True:
             raise ValueError("family='auto' has an intercept: choose one family to do without.")
+
+    def _refuse_without_auto(self) -> None:
+        """Of one family nobody asks how much work a portfolio is worth."""
+        if self.effort != "balanced":
+            raise ValueError(
+                f"effort={self.effort!r} is for family='auto', and family={self.family!r} is one "
+                "family: leave effort='balanced', and set n_components for more or fewer functions."
+            )
 
     @property
     def _known_family(self) -> Family | None:

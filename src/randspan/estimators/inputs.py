@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from ..checks import check_size
 from ..families.parts.rows import canonical
-from ..tables import Table, is_frame, of_array, read
+from ..tables import Table, is_frame, is_missing, names_of, of_array, read, refuse_lazy
+from . import started
 
 DTYPES = [np.float64, np.float32]  # of rows as functions see them; others become the first
 
@@ -26,10 +27,17 @@ def checked(
     ``learned``: whether rows are learned from, so that vanishing numbers are refused.
     """
     options |= {"accept_sparse": "csr", "dtype": DTYPES}
+    refuse_lazy(X)
+    if y is not NO_Y:
+        refuse_lazy(y, "y")
+        y = as_targets(y)
+    if is_frame(X):
+        names_of(X)  # refuses columns of the same name
+    given = (estimator.categories, estimator.columns) if reset else started.kinds(estimator)
     table = None
-    if estimator.categories is not None or _is_mixed(X):
+    if given[0] is not None or given[1] or _is_mixed(X):
         validate_data(estimator, X, y, reset=reset, skip_check_array=True)  # names of columns
-        table = read(X, estimator.categories)
+        table = read(X, *given)
         # What scikit-learn would say of the rows of an array, and of y.
         stand_in = np.zeros((table.n_rows, max(table.shape[1], 1)), np.float32)[:, : table.shape[1]]
         if y is NO_Y:
@@ -60,11 +68,43 @@ def checked(
     return table, y
 
 
+def as_targets(y: Any) -> Any:
+    """y as numpy has it, of nullable types too; missing entries are refused with advice."""
+    if y is None or sparse.issparse(y):
+        return y
+    known = y if isinstance(y, np.ndarray) else np.asarray(y, object if _is_list(y) else None)
+    if known.dtype.kind == "O":
+        flat = known.ravel().tolist()
+        missing = np.array([is_missing(value) for value in flat], bool).reshape(known.shape)
+    else:
+        missing = known != known  # nan, and dates that are none
+    if missing.any():
+        rows = np.flatnonzero(missing.reshape(len(known), -1).any(axis=1))
+        some = ", ".join(map(str, rows[:3])) + (", …" if len(rows) > 3 else "")
+        raise ValueError(
+            f"Input y contains NaN: the target is missing in {len(rows)} of {len(known)} rows "
+            f"({some}). Leave these rows out: keep = ~pandas.isna(y), X[keep], y[keep]."
+        )
+    if _is_list(y):
+        return y
+    if known.dtype.kind == "O" and known.size:
+        kinds = {type(value) for value in flat}
+        if len(kinds) == 1 and issubclass(kinds.pop(), (bool, np.bool_, int, float)):
+            return np.array(flat).reshape(known.shape)
+    return known
+
+
+def _is_list(y: Any) -> bool:
+    return isinstance(y, (list, tuple))
+
+
 def _plain(estimator, X, y, reset: bool, options: dict[str, Any]) -> tuple[Any, Any]:
     options = options | {"ensure_all_finite": "allow-nan"}
-    if y is NO_Y:
-        return validate_data(estimator, X, y, reset=reset, **options), y
-    return validate_data(estimator, X, y, reset=reset, **options)
+    # Sums of large numbers in float32 overflow, upon which scikit-learn looks at each of them.
+    with np.errstate(invalid="ignore"):
+        if y is NO_Y:
+            return validate_data(estimator, X, y, reset=reset, **options), y
+        return validate_data(estimator, X, y, reset=reset, **options)
 
 
 def _is_mixed(X) -> bool:
@@ -72,8 +112,13 @@ def _is_mixed(X) -> bool:
     if not is_frame(X):
         return False
     dtypes = getattr(X, "dtypes", None)
-    kinds = [getattr(dtype, "kind", "O") for dtype in dtypes] if dtypes is not None else ["O"]
-    return type(X).__module__.split(".")[0] != "pandas" or not set(kinds) <= set("fiub")
+    if type(X).__module__.split(".")[0] != "pandas" or dtypes is None or not len(dtypes):
+        return True
+    # Sparse columns are a sparse matrix where what they do not mention is zero.
+    return any(
+        getattr(dtype, "kind", "O") not in "fiub" or getattr(dtype, "fill_value", 0) != 0
+        for dtype in dtypes
+    )
 
 
 def _refuse_infinities(X, table: Table | None) -> None:

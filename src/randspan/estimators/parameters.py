@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
-from ..checks import HEAVIEST, check_size
+from ..checks import HEAVIEST, check_keywords, check_size
 from ..families.functions import OUTSIDE
 from ..frame import Frame, as_family
+from ..reach import FAR
+from ..sources import Source
+from ..text import warn
 from ..tuning import frames
 
 #: The default family. It is an object of its own, so that a family that was left out, and gives way
@@ -32,6 +36,18 @@ def is_auto(family) -> bool:
 
 class OfFamily(BaseEstimator):
     """An estimator with a parameter ``family``, which may be a name, and ``frame``."""
+
+    #: parameters that cannot change once rows are in a model (`started`)
+    _fixed: tuple[str, ...] = (
+        *("family", "standardize", "scales", "categories", "columns", "frame", "random_state"),
+    )
+    _started: dict[str, Any]
+    #: names that ``family`` may have besides those of families
+    _portfolio: tuple[str, ...] = ()
+
+    def __new__(cls, *args, **kwargs) -> Self:
+        check_keywords(cls, args, kwargs)
+        return super().__new__(cls)
 
     def set_params(self, **params):
         """Set parameters; those of a family that was given by its name make it a family.
@@ -72,7 +88,7 @@ class OfFamily(BaseEstimator):
     def _wanted(self, n_components: float | None) -> frames.Wanted:
         """What the frame is to be."""
         open_family = self.family is FOURIER or is_auto(self.family)
-        family = None if open_family else as_family(self.family)
+        family = None if open_family else as_family(self.family, self._portfolio)
         scales, state = self.scales, self.random_state
         named, free = (
             isinstance(value, str) and value == name
@@ -82,27 +98,52 @@ class OfFamily(BaseEstimator):
         return frames.Wanted(*given)
 
 
+# Newer versions refuse weights that are all zero, which a block of a stream may have.
+ZEROS_TOO = "allow_all_zero_weights"
+ALLOWED = {ZEROS_TOO: True} if ZEROS_TOO in signature(_check_sample_weight).parameters else {}
+
+
 def check_weights(sample_weight, X) -> NDArray[np.float64] | None:
-    """Non-negative weights that are not all zero, or None."""
+    """Non-negative weights, or None."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    checks = {"dtype": np.float64, "ensure_non_negative": True} | ALLOWED
+    weights = _check_sample_weight(sample_weight, X, **checks)
     check_size("sample_weight", weights, HEAVIEST)
     return weights
+
+
+def refuse_nothing(source: Source) -> None:
+    """Refuse to begin with rows that are all of weight 0."""
+    if not source.present:
+        raise ValueError(
+            "There is no row with a positive weight: sample_weight (times class_weight) must not "
+            "be zero in all rows of a fit, nor in all of the first block of a stream, unless "
+            "frame= is given."
+        )
 
 
 def warn_moved(frame: Frame, X) -> None:
     """Columns that never changed in training say nothing, and are not looked at."""
     moved = frame.n_moved(X)
     if moved:
-        warnings.warn(
+        warn(
             f"{moved} column(s) that had one value only in the training data have others now: "
             "nothing is known of what these mean, and they are ignored.",
-            stacklevel=5,
         )
 
 
 def warn_outside(found: int, n_rows: int) -> None:
     """Rows beyond the range that functions were drawn for are clipped to it."""
     if found:
-        warnings.warn(OUTSIDE.format(found, n_rows), stacklevel=5)
+        warn(OUTSIDE.format(found, n_rows))
+
+
+def warn_far(found: int, n_rows: int) -> None:
+    """Rows far outside of the training data are predicted by what was assumed before any data."""
+    if found:
+        warn(
+            f"{found} of {n_rows} rows lie far outside of the training data: their leverage is "
+            f"more than {FAR:g} times that of any training row left out. Predictions there "
+            "extrapolate; predict_interval tells how far they may be off.",
+        )

@@ -6,10 +6,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_dtype, check_jobs, check_n_components
+from ..checks import check_dtype, check_jobs, check_n_components, check_size
 from ..engines import CPU
 from ..families.parts.targets import as_columns
 from ..features import Features
@@ -17,11 +18,13 @@ from ..frame import Frame, as_family
 from ..losses import Squared
 from ..solvers import Task
 from ..sources import Source, of_arrays
+from ..statistics.base import NOT_FINITE
 from ..tables import Columns, Table
 from ..tuning import frames
+from . import started
 from .base import all_or_nothing
-from .inputs import checked
-from .parameters import FOURIER, OfFamily, check_weights, warn_outside
+from .inputs import as_targets, checked
+from .parameters import FOURIER, OfFamily, check_weights, refuse_nothing, warn_outside
 
 
 class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamily):
@@ -37,6 +40,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
     standardize : bool or "robust", default=True
     scales : None, "learn", "rotate" or array of shape (n_features,), default=None
     categories : sequence of names or indices, optional
+    columns : dict, optional
     frame : Frame or None, default=None
     dtype : {"float32", "float64"}, default="float32"
         Of the features that come out.
@@ -69,6 +73,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         standardize=True,
         scales=None,
         categories=None,
+        columns=None,
         frame=None,
         dtype="float32",
         random_state=None,
@@ -79,6 +84,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         self.standardize = standardize
         self.scales = scales
         self.categories = categories
+        self.columns = columns
         self.frame = frame
         self.dtype = dtype
         self.random_state = random_state
@@ -131,6 +137,7 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
             self._begin(X, y, sample_weight, streaming=True)
         else:
             frames.refuse_other_functions(self.n_components, self.frame_)
+            started.refuse_changes(self, self.frame_)
             X = self.frame_.encoded(X, training=True)
             self._see(Source(X, weights=check_weights(sample_weight, X)))
         return self
@@ -143,19 +150,30 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         family = self.frame.family if given else as_family(self.family)
         table = isinstance(X, Table)
         if y is not None and (isinstance(self.scales, str) or family.uses_target or table):
-            targets, classes = as_columns(X, y)
+            targets, classes = as_columns(X, as_targets(y))
+            check_size("y", targets)
         weights, columns = check_weights(sample_weight, X), None
         if given:
-            X = self.frame.encoded(X, training=True)
+            X = self.frame.table(X)
         elif table:
             columns = Columns.read([(X, targets, weights)])
-            X = columns.encode(X, training=True)
-        source = replace(of_arrays(X, targets, weights), columns=columns)
+            X = columns.known(X)
+        keys = X.keys if isinstance(X, Table) else None
+        if given:
+            X = self.frame.encoded(X, True, targets, weights)
+        elif columns is not None:
+            X = columns.encode(X, True, targets, weights)
+        source = replace(of_arrays(X, targets, weights, keys=keys), columns=columns)
+        if not given:
+            refuse_nothing(source)
         frame = frames.given(wanted, source)
-        frame = frames.obtained(wanted, frame, source, task, engine, classes, streaming)
+        frame, _ = frames.obtained(wanted, frame, source, task, engine, classes, streaming)
+        if streaming and not given:  # features were handed out: their frame cannot change any more
+            frames.warn_of_few_rows(source, self.standardize)
         self.frame_, self.n_outside_ = frame, 0
         self.functions_ = frame.functions().framed(frame)
         self._see(source)
+        self._started = started.parameters(self)
 
     def _see(self, source: Source) -> None:
         """Take in rows that the frame is known for: a column for every cell that holds one."""
@@ -183,7 +201,10 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
             ``sample_weight``.
         """
         self.fit(X, y, **fit_params)
-        return self._features(self.frame_.encoded(checked(self, X, reset=False)[0], training=True))
+        X = checked(self, X, reset=False)[0]
+        weights = check_weights(fit_params.get("sample_weight"), X)
+        targets = as_columns(X, y)[0] if y is not None and isinstance(X, Table) else None
+        return self._features(self.frame_.encoded(X, True, targets, weights))
 
     def transform(self, X):
         """(φ_1(x), …, φ_k(x))/√k for every row.
@@ -199,7 +220,15 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         warn_outside(self.frame_.n_outside(X), X.shape[0])
         dtype, root = self._dtype, np.sqrt(self.functions_.n_components)
         features = Features(self.frame_, self.functions_, Source(X), dtype)
-        return CPU(check_jobs(self.n_jobs)).map(features, lambda Z, rows: (Z / root).astype(dtype))
+
+        def scaled(Z, rows):
+            with np.errstate(over="ignore"):
+                values = (Z / root).astype(dtype)
+            if not np.isfinite(values.data if sparse.issparse(values) else values).all():
+                raise ValueError(NOT_FINITE)
+            return values
+
+        return CPU(check_jobs(self.n_jobs)).map(features, scaled)
 
     @property
     def _dtype(self) -> np.dtype:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from ..checks import check_n_components
+from ..checks import check_keywords, check_n_components
 from .functions import Functions
 from .parts.layout import Layout
 from .parts.out_of_bag import Training
 from .parts.profile import Profile
-from .parts.randomness import seed_from
+from .parts.randomness import drawing_bytes, seed_from
 from .parts.rows import Rows, as_rows
 from .parts.sample import Sample
 
@@ -40,6 +40,10 @@ class NoClosedForm(NotImplementedError, ValueError):
 class Family(BaseEstimator, ABC):
     """A distribution of functions φ(x; θ), θ ~ p, with kernel k(x, y) = E φ(x; θ) φ(y; θ)."""
 
+    def __new__(cls, *args, **kwargs) -> Self:
+        check_keywords(cls, args, kwargs)
+        return super().__new__(cls)
+
     #: whether `functions(X)` is a sparse matrix
     sparse = False
     #: whether functions are trained on rows, not drawn from a distribution that a sample resolves
@@ -50,6 +54,11 @@ class Family(BaseEstimator, ABC):
     default_alpha: str | float = "gcv"
     #: whether inputs are mapped to the unit cube, where scales of columns mean nothing
     on_cube = False
+
+    @property
+    def working_bytes(self) -> int:
+        """Bytes that evaluating a block takes in every thread, beside its rows and values."""
+        return 0
 
     def default_components(self, n_rows: float) -> int | None:
         """How many functions ``n_components="auto"`` draws; None: doubled until it pays no more."""
@@ -100,20 +109,25 @@ class Family(BaseEstimator, ABC):
         """What x̃ is multiplied by to be at that kernel's unit scale; None without a bandwidth."""
         return None
 
-    @property
-    def has_kernel(self) -> bool:
+    def has_kernel(self, n_features: int) -> bool:
         """Whether the kernel has a closed form."""
         try:
-            self.refuse_without_kernel()
+            self.refuse_without_kernel(n_features)
         except NotImplementedError:
             return False
         return True
 
-    def refuse_without_kernel(self) -> None:
-        """Say why there is no exact kernel machine, where the kernel has no closed form."""
+    def refuse_without_kernel(self, n_features: int) -> None:
+        """Say why there is no exact kernel machine, where the kernel has no closed form.
+
+        The row that is tried is as wide as those of the fit: parameters may have an entry for every
+        column.
+        """
         if self.trains:
             raise self.no_closed_form("functions learn from rows")
-        one = as_rows(np.zeros((1, 1)))
+        if type(self).closed_form is Family.closed_form:  # and `read` need not see one row
+            raise self.no_closed_form("none is known")
+        one = as_rows(np.zeros((1, n_features)))
         self.resolve(Sample.of(one, 0, 1), 1, 0).closed_form(one, one)
 
     @property
@@ -127,9 +141,13 @@ class Family(BaseEstimator, ABC):
         return True
 
     def with_bandwidth_of(self, other: Family) -> Family:
-        """The same family with the bandwidth that another copy of it has read from rows."""
-        gamma = getattr(self, "gamma", None)
-        return self.with_values(gamma=other.resolved.gamma) if isinstance(gamma, str) else self
+        """The same family with the bandwidth that another copy of it has read from rows.
+
+        That is the parameter ``gamma``, where `read` puts a ``gamma`` into what it returns; a
+        family without reads its bandwidth anew, from rows that are scaled by now.
+        """
+        read = getattr(other.resolved, "gamma", None) if self.gamma_is_open else None
+        return self if read is None else self.with_values(gamma=read)
 
     def outside(self, rows: Rows) -> NDArray[np.bool_] | None:
         """Which rows a resolved family clips to its range; None where it has none."""
@@ -258,9 +276,25 @@ class Family(BaseEstimator, ABC):
         """What drawn functions will look like from outside."""
         return Layout(n_components, n_components)
 
-    def stored_bytes(self, n_rows: int, n_features: int, n_components: int) -> int:
+    def stored_bytes(
+        self, n_rows: int, n_features: int, n_components: int, n_targets: int = 1
+    ) -> int:
         """About how much memory the functions themselves will take."""
         return 8 * n_components * n_features
+
+    def numbers(self, n_features: int) -> int:
+        """How many random numbers a function of a resolved family is made of."""
+        return n_features
+
+    def drawing_bytes(self, n_features: int, n_components: int) -> int:
+        """At most how much memory `sample` takes while it draws, what it returns included."""
+        return drawing_bytes(n_components, self.numbers(n_features))
+
+    def training_bytes(
+        self, n_rows: int, n_features: int, n_components: int, n_targets: int, threads: int
+    ) -> int:
+        """About how much more it takes to draw them, or to train them on so many threads."""
+        return self.stored_bytes(n_rows, n_features, n_components, n_targets)
 
     def with_values(self, **values) -> Family:
         """A copy with some parameters replaced."""

@@ -13,6 +13,8 @@ from .functions import Functions
 from .parts.bandwidth import read_gamma
 from .parts.randomness import normals, sampled
 from .parts.rows import Rows
+from .parts.sample import capacity
+from .parts.spectra import squares_apart
 
 
 class Bumps(Family):
@@ -85,6 +87,12 @@ class Bumps(Family):
             centers = normals(seed, "centers", n_components, n_features)
         return BumpFunctions(self, n_features, n_components, centers, self.resolved.gamma)
 
+    def stored_bytes(self, n_rows, n_features, n_components, n_targets=1):
+        # Rows of the sample are kept to take centres from.
+        pool = isinstance(self.centers, str) and self.centers == "data"
+        rows = min(n_rows, capacity(n_features, n_components)) if pool else 0
+        return 8 * (rows + n_components) * n_features
+
     def closed_form(self, X, Y):
         if callable(self.centers):
             raise self.no_closed_form("the centres come from a sampler of yours")
@@ -92,19 +100,15 @@ class Bumps(Family):
         root = np.sqrt(np.broadcast_to(np.asarray(self.resolved.gamma, np.float64), d))
         x, y = X.dense.astype(np.float64), Y.dense.astype(np.float64)
         if z is not None:
-            left = np.exp(-_squared_distances(x * root, z * root))
-            right = np.exp(-_squared_distances(y * root, z * root))
+            left = np.exp(-squares_apart(x * root, z * root))
+            right = np.exp(-squares_apart(y * root, z * root))
             return left @ right.T / len(z)
         gamma = root**2
-        near = np.exp(-_squared_distances(x * root, y * root) / 2)
+        near = np.exp(-squares_apart(x * root, y * root) / 2)
         shrunk = np.sqrt(2 * gamma / (1 + 4 * gamma))
         # ‖s‖² with s = (x + y)/2 is ‖x/2 - (-y/2)‖².
-        middle = np.exp(-_squared_distances(x * shrunk / 2, -y * shrunk / 2))
+        middle = np.exp(-squares_apart(x * shrunk / 2, -y * shrunk / 2))
         return near * middle / np.prod(np.sqrt(1 + 4 * gamma))
-
-
-def _squared_distances(x, y):
-    return np.maximum((x**2).sum(1)[:, None] + (y**2).sum(1) - 2 * x @ y.T, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +127,4 @@ class BumpFunctions(Functions):
     gamma: float | NDArray[np.float64]
 
     def evaluate(self, rows: Rows) -> NDArray:
-        gamma = np.broadcast_to(np.asarray(self.gamma, np.float64), self.n_features)
-        # -γ‖x-z‖² = 2x'γz - z'γz - x'γx: one product, then two vectors.
-        values = rows.products(2 * gamma * self.centers)
-        values -= (self.centers**2 @ gamma).astype(rows.dtype)
-        values -= rows.norms(gamma)[:, None].astype(rows.dtype)
-        np.minimum(values, 0, out=values)
-        return np.exp(values, out=values)
+        return rows.gaussians(self.centers, self.gamma)

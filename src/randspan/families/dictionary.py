@@ -320,7 +320,7 @@ class Mercer(Anchored, BaseEstimator):
             raise ValueError(f"rank must be None or a positive whole number, got {self.rank!r}.")
         kernel = self.read_kernel(sample, n_components, seed)
         anchors = self.read_anchors(kernel, sample, n_components, seed, n_components)
-        values, vectors = linalg.eigh(kernel.values(Rows(anchors), anchors))
+        values, vectors = linalg.eigh(kernel.matrix(anchors))
         values, vectors = values[::-1], vectors[:, ::-1].copy()
         if -values.min() > 1e-8 * max(values.max(), 0.0):
             raise ValueError(

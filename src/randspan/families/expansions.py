@@ -59,9 +59,9 @@ class KernelExpansions(Anchored, Family):
     Parameters
     ----------
     kernel : str, Family or callable, default="rbf"
-        A name of scikit-learn's ``pairwise_kernels``; a family of this library, for its kernel in
-        closed form; or a function ``kernel(X, Y)`` of two matrices of rows that returns the matrix
-        of values, as those of ``sklearn.gaussian_process``.
+        A name of scikit-learn's ``pairwise_kernels`` ("gaussian" is "rbf"); a family of this
+        library, for its kernel in closed form; or a function ``kernel(X, Y)`` of two matrices of
+        rows that returns the matrix of values, as those of ``sklearn.gaussian_process``.
     gamma : None, "median" or float, default=None
         Of the kernels that have one: None is 1/d (1 for "chi2"); "median" (rbf, laplacian) is
         1/(2 med²) of Euclidean and 1/med of L1 distances of two rows.
@@ -135,11 +135,14 @@ class KernelExpansions(Anchored, Family):
             most = min(n_components, MOST_PIVOTS)
         return Expansion(kernel, self.read_anchors(kernel, sample, n_components, seed, most))
 
+    def numbers(self, n_features):
+        return len(self.resolved.anchors)
+
     def sample(self, n_features, n_components, seed):
         kernel, anchors, k = self.resolved.kernel, self.resolved.anchors, n_components
         if self._nystrom:
             anchors = anchors[:k]
-            root = ROOTS[self.coefficients](kernel.values(Rows(anchors), anchors))
+            root = ROOTS[self.coefficients](kernel.matrix(anchors))
             coefficients = np.zeros((k, len(anchors)))
             coefficients[: len(anchors)] = np.sqrt(k) * root
         elif callable(self.coefficients):
@@ -148,6 +151,14 @@ class KernelExpansions(Anchored, Family):
             coefficients = LAWS[self.coefficients](seed, "coefficients", k, len(anchors))
         return ExpansionFunctions(self, n_features, k, kernel, anchors, coefficients)
 
+    def stored_bytes(self, n_rows, n_features, n_components, n_targets=1):
+        anchors = min(n_rows, MOST_ANCHORS, max(100, WIDEST // n_features))
+        if self._nystrom:
+            anchors = min(n_rows, n_components, MOST_PIVOTS)
+        elif is_count(self.anchors):
+            anchors = int(self.anchors)
+        return 8 * anchors * (n_components + n_features)
+
     def closed_form(self, X, Y):
         if callable(self.coefficients):
             raise self.no_closed_form("the coefficients come from a sampler of yours")
@@ -155,7 +166,7 @@ class KernelExpansions(Anchored, Family):
         left, right = (kernel.values(rows, anchors).astype(np.float64) for rows in (X, Y))
         if not self._nystrom:
             return VARIANCES[self.coefficients] * left @ right.T
-        root = ROOTS[self.coefficients](kernel.values(Rows(anchors), anchors))
+        root = ROOTS[self.coefficients](kernel.matrix(anchors))
         return (left @ root.T) @ (right @ root.T).T
 
 

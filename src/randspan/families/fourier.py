@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import check_choice, check_number
+from ..checks import check_choice, check_number, chosen
 from .base import Family
 from .functions import Functions
 from .parts.bandwidth import Bandwidth, read_gamma
-from .parts.frequencies import SAMPLINGS, HadamardFrequencies
+from .parts.frequencies import MEMORY, SAMPLINGS, HadamardFrequencies
 from .parts.profile import Profile
 from .parts.randomness import sampled, uniforms
 from .parts.rows import Rows
 from .parts.spectra import LAWS, Law, Stable
+
+# Other names for the same: scikit-learn's, and that of theorems.
+KERNELS, DRAWS = {"rbf": "gaussian"}, {"independent": "iid"}
 
 
 class Fourier(Family):
@@ -28,19 +31,19 @@ class Fourier(Family):
     Parameters
     ----------
     kernel : str or callable, default="gaussian"
-        "gaussian" exp(-γ‖x-y‖²), "laplacian" exp(-γ‖x-y‖₁), "cauchy" Π 1/(1 + γ²Δ²), "matern12",
-        "matern32", "matern52" (length scale 1/√(2γ)), "stable" exp(-(γ‖x-y‖_p)^q); or a sampler of
-        frequencies, called as ``kernel(d, rng)`` once for every frequency and returning d numbers
-        (γ is then unused).
+        "gaussian" (or "rbf") exp(-γ‖x-y‖²), "laplacian" exp(-γ‖x-y‖₁), "cauchy" Π 1/(1 + γ²Δ²),
+        "matern12", "matern32", "matern52" (length scale 1/√(2γ)), "stable" exp(-(γ‖x-y‖_p)^q); or a
+        sampler of frequencies, called as ``kernel(d, rng)`` once for every frequency and returning
+        d numbers (γ is then unused).
     gamma : "median", float or array of shape (n_features,), default="median"
         "median" sets it from the median distance of two rows: 1/(2 med²) of Euclidean distances
         (gaussian, Matérn), 1/med of L1 distances (laplacian), of |x_m - y_m| (cauchy), of p-norms
         (stable).
     sampling : {"iid", "orthogonal", "qmc", "structured"}, default="iid"
-        How frequencies are chosen; all four are unbiased. "orthogonal" and "qmc" lower the
-        variance. "structured" costs O(k log d) a row instead of O(k d) and is the faster one from
-        a few hundred columns on, at a somewhat larger variance. "orthogonal" and "structured" need
-        a radial kernel (gaussian, Matérn).
+        How frequencies are chosen ("independent" is "iid"); all four are unbiased. "orthogonal" and
+        "qmc" lower the variance. "structured" costs O(k log d) a row instead of O(k d) and is the
+        faster one from a few hundred columns on, at a somewhat larger variance. "orthogonal" and
+        "structured" need a radial kernel (gaussian, Matérn).
     form : {"phase", "paired"}, default="phase"
         An odd last column of "paired" has no partner, and a random phase instead; only draws of an
         even number continue each other.
@@ -72,9 +75,24 @@ class Fourier(Family):
     @property
     def _law(self) -> Law:
         """The law of the frequencies of a kernel that has a name."""
-        if self.kernel_name == "stable":
-            return Stable(float(self.p), float(self.q))
-        return LAWS[self.kernel_name]
+        name = self._kernel
+        if name == "stable":
+            p, q = (check_number(name, getattr(self, name)) for name in ("p", "q"))
+            if not 0 < q <= p <= 2:
+                raise ValueError(f"The stable kernel has 0 < q <= p <= 2, got p={p:g}, q={q:g}.")
+            return Stable(p, q)
+        return LAWS[name]
+
+    @property
+    def _kernel(self) -> str:
+        """The kernel's first name."""
+        known = (*LAWS, "stable")
+        otherwise = " or a callable that samples frequencies"
+        return chosen("kernel", self.kernel_name, known, KERNELS, otherwise)
+
+    @property
+    def _sampling(self) -> str:
+        return chosen("sampling", self.sampling, SAMPLINGS, DRAWS)
 
     @property
     def rotation_invariant(self) -> bool:
@@ -83,7 +101,7 @@ class Fourier(Family):
 
     @property
     def independent(self) -> bool:
-        return self.form == "phase" and self.sampling == "iid"
+        return self.form == "phase" and self._sampling == "iid"
 
     @property
     def nearest_kernel(self) -> str:
@@ -91,7 +109,7 @@ class Fourier(Family):
             return "matern52"
         if self.kernel_name == "stable":
             return "laplacian" if self.p < 1.5 else "matern12"
-        return self.kernel_name
+        return self._kernel
 
     @property
     def nearest_power(self) -> float:
@@ -104,23 +122,17 @@ class Fourier(Family):
         return self._law.stretch(np.asarray(self.resolved.gamma, dtype=np.float64))
 
     def read(self, sample, n_components, seed):
-        check_choice("sampling", self.sampling, SAMPLINGS)
+        sampling = self._sampling
         check_choice("form", self.form, ("phase", "paired"))
         if callable(self.kernel_name):
-            if self.sampling != "iid":
+            if sampling != "iid":
                 raise ValueError(
                     f"sampling={self.sampling!r} needs a distribution that randspan knows; with a "
                     "sampler of your own use sampling='iid'."
                 )
             return Bandwidth(1.0)
-        known = (*LAWS, "stable")
-        check_choice("kernel", self.kernel_name, known, " or a callable that samples frequencies")
-        if self.kernel_name == "stable":
-            p, q = (check_number(name, getattr(self, name)) for name in ("p", "q"))
-            if not 0 < q <= p <= 2:
-                raise ValueError(f"The stable kernel has 0 < q <= p <= 2, got p={p:g}, q={q:g}.")
         law = self._law
-        if self.sampling in ("orthogonal", "structured") and not law.radial:
+        if sampling in ("orthogonal", "structured") and not law.radial:
             radial = ", ".join(repr(name) for name in LAWS if LAWS[name].radial)
             raise ValueError(
                 f"sampling={self.sampling!r} turns directions freely, which keeps the distribution "
@@ -128,6 +140,12 @@ class Fourier(Family):
                 "is a product over the columns: use sampling='iid' or 'qmc'."
             )
         return Bandwidth(read_gamma(self.gamma, sample, law.metric))
+
+    def numbers(self, n_features):
+        return n_features if callable(self.kernel_name) else self._law.uniforms(n_features)
+
+    def drawing_bytes(self, n_features, n_components):
+        return MEMORY[self._sampling](self.numbers(n_features), n_components)
 
     def sample(self, n_features, n_components, seed):
         paired = self.form == "paired"
@@ -141,9 +159,9 @@ class Fourier(Family):
             stretch = law.stretch(
                 np.broadcast_to(self.resolved.gamma, n_features).astype(np.float64)
             )
-            frequencies = SAMPLINGS[self.sampling](law, n_features, count, seed)
+            frequencies = SAMPLINGS[self._sampling](law, n_features, count, seed)
         if isinstance(frequencies, np.ndarray):
-            frequencies = frequencies * stretch
+            frequencies *= stretch
         return FourierFunctions(self, n_features, n_components, frequencies, stretch, phases)
 
     def profile(self, n_features):
@@ -167,9 +185,7 @@ class Fourier(Family):
             raise self.no_closed_form("the frequencies come from a sampler of yours")
         law = self._law
         stretch = law.stretch(np.asarray(self.resolved.gamma, dtype=np.float64))
-        return law.kernel(
-            X.dense.astype(np.float64) * stretch, Y.dense.astype(np.float64) * stretch
-        )
+        return law.kernel(*(rows.dense.astype(np.float64, copy=False) * stretch for rows in (X, Y)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +200,7 @@ class FourierFunctions(Functions):
         if isinstance(self.frequencies, HadamardFrequencies):
             turns = self.frequencies.products(rows, self.stretch / (2 * np.pi))
         else:
-            turns = rows.products(self.frequencies / (2 * np.pi))
+            turns = rows.products(self.frequencies, 2 * np.pi)
         if self.family.form == "phase":
             return rows.cosines(turns, self.phases)
         values = rows.paired_cosines(turns)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .parts.layout import Layout
 from .parts.out_of_bag import OutOfBagRows
@@ -149,7 +150,13 @@ class Functions(ABC):
         clipped = self.family.outside(rows)
         if clipped is not None and clipped.any():
             warnings.warn(OUTSIDE.format(int(clipped.sum()), len(rows)), stacklevel=2)
-        return self.values(rows)
+        values = self.values(rows)
+        if not np.isfinite(values.data if sparse.issparse(values) else values).all():
+            raise ValueError(
+                "Functions of these rows are not finite numbers: look for very large inputs, or at "
+                "what functions of your own return."
+            )
+        return values
 
     def framed(self, frame: Standardising) -> Self:
         """The same functions, called with rows as a user has them."""
@@ -169,7 +176,8 @@ class Functions(ABC):
 
     def values(self, rows: Rows) -> Any:
         """What `evaluate` returns, if it is a row for every row and a column for every function."""
-        values = self.evaluate(rows)
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses values asks if finite
+            values = self.evaluate(rows)
         if getattr(values, "shape", None) != (len(rows), self.n_columns):
             raise ValueError(
                 f"{type(self).__name__}.evaluate returned "

@@ -12,10 +12,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from ..checks import check_choice
+from ..keys import Keys
 from .base import Family
 from .parts.layout import Layout
 from .parts.out_of_bag import OutOfBagRows, Training
-from .parts.randomness import generator, raw_bits
+from .parts.randomness import bits_of, generator, normals_of, raw_bits
 from .parts.rows import Rows
 from .parts.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
 
@@ -104,14 +105,14 @@ class Hypotheses(Family):
         check_share(self.bootstrap)
 
     def train(self, training, n_components, seed):
-        X, n = _plain(training.rows), len(training.rows)
+        X = _plain(training.rows)
         school = _School(self, X, training, seed)
         drawn = []
         if not self.uses_target:
-            rows = np.flatnonzero(training.each > 0)
+            rows = training.order[training.each[training.order] > 0]
             for j in range(n_components):
                 rng = generator(seed, "hypotheses", j)
-                y = rng.integers(2, size=n) if self._classifier else rng.standard_normal(n)
+                y = _random_targets(training.keys, seed, j, self._classifier)
                 drawn.append(school.taught(j, rows, y, rng, 2 if self._classifier else 0, 1))
             return HypothesisFunctions(
                 self, X.shape[1], n_components, TrainedOn(None, np.zeros(1)), False, drawn
@@ -122,13 +123,15 @@ class Hypotheses(Family):
         classes = training.classes and (self._classifier or not self._estimator)
         y, n_targets = _as_given(targets, classes), targets.shape[1]
         n_classes = max(2, n_targets) if classes else 0
+        indices, there = out_of_bag.of_training(training), training.each[training.order] > 0
         for j in range(n_components):
-            inside = out_of_bag.in_bag(j, 0, n) if self.bootstrap < 1 else np.ones(n, dtype=bool)
-            rows = np.flatnonzero(inside & (training.each > 0))
+            inside = there & out_of_bag.in_bag(j, indices) if self.bootstrap < 1 else there
+            rows = training.order[inside]
             rng = generator(seed, "hypotheses", j)
             drawn.append(school.taught(j, rows, y, rng, n_classes, n_targets))
         trained_on = TrainedOn(
-            out_of_bag if self.bootstrap < 1 else None, weighted_mean(targets, training.weights)
+            out_of_bag if self.bootstrap < 1 else None,
+            weighted_mean(targets[training.order], training.each[training.order]),
         )
         return HypothesisFunctions(self, X.shape[1], n_components, trained_on, True, drawn)
 
@@ -140,6 +143,12 @@ class Hypotheses(Family):
     def _called(self) -> str:
         name = getattr(self.sampler, "__name__", None)
         return name if isinstance(name, str) else repr(self.sampler)
+
+
+def _random_targets(keys: Keys, seed: int, number: int, classes: bool) -> NDArray:
+    """N(0, 1), or one of two classes, for every row, by its inputs."""
+    bits = bits_of(seed, f"random targets {number}", keys)
+    return (bits >> np.uint64(63)).astype(np.int64) if classes else normals_of(bits)
 
 
 def _as_given(targets: NDArray[np.float64], classes: bool) -> NDArray:
@@ -274,7 +283,8 @@ class _School:
                 bits = raw_bits(self.seed, f"random state {number}", 1)[0]
                 predictor = _with_state(clone(family.sampler), int(bits >> np.uint64(33)))
                 extra = {"sample_weight": weights} if weighed and weights is not None else {}
-                predictor.fit(X, y, **extra)
+                with np.errstate(over="ignore", invalid="ignore"):  # checks of large rows
+                    predictor.fit(X, y, **extra)
         except Exception as error:
             raise ValueError(f"{name} could not be drawn: {error!r}") from error
         ways = ("predict", "predict_proba", "decision_function")
@@ -314,8 +324,13 @@ class HypothesisFunctions(TrainedFunctions):
         return self.n_components * max(1, self.n_targets)
 
     def predictions(self, rows: Rows) -> NDArray:
-        X = _plain(rows)
-        out = np.empty((len(rows), self.n_components, max(1, self.n_targets)), dtype=rows.dtype)
-        for j, hypothesis in enumerate(self.hypotheses):
-            out[:, j] = hypothesis(X)
+        X, shape = _plain(rows), (len(rows), self.n_components, max(1, self.n_targets))
+        for dtype in (rows.dtype, np.dtype(np.float64)):  # targets may be beyond float32
+            out = np.empty(shape, dtype)
+            for j, hypothesis in enumerate(self.hypotheses):
+                predicted = hypothesis(X)
+                with np.errstate(over="ignore"):
+                    out[:, j] = predicted
+            if np.isfinite(out).all():
+                break
         return out

@@ -83,6 +83,10 @@ class Networks(Family):
         check_number("scale", self.scale)
         return Layers(self._hidden)
 
+    def numbers(self, n_features):
+        sizes = [n_features, *self.resolved.hidden, 1]
+        return sum((inner + 1) * outer for inner, outer in pairwise(sizes))
+
     def sample(self, n_features, n_components, seed):
         sizes = [n_features, *self.resolved.hidden, 1]
         weights, biases = [], []
@@ -95,6 +99,10 @@ class Networks(Family):
                 stream = f"biases {layer}"
                 biases.append(normals_or_sampled("normal", seed, stream, n_components, outer))
         return NetworkFunctions(self, n_features, n_components, weights, biases)
+
+    def stored_bytes(self, n_rows, n_features, n_components, n_targets=1):
+        sizes = [n_features, *self._hidden, 1]
+        return 8 * n_components * sum((inner + 1) * outer for inner, outer in pairwise(sizes))
 
     def closed_form(self, X, Y):
         if len(self.resolved.hidden) > 1:

@@ -49,7 +49,8 @@ class Projections(Family):
     def closed_form(self, X, Y):
         if callable(self.weights):
             raise self.no_closed_form("the weights come from a sampler of yours")
-        return self.scale**2 * X.dense.astype(np.float64) @ Y.dense.astype(np.float64).T
+        left, right = (self.scale * rows.dense.astype(np.float64) for rows in (X, Y))
+        return left @ right.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ class BrownianSheets(Multiresolution):
         How many scales of hats a coordinate has on the tensor grid, log₂(n)/d for n rows of d
         columns; on the sparse grid the largest sum of levels, at most log₂ n and less where a row
         would meet more than 4,096 products. ``np.inf`` is for the kernel alone. A stream has the
-        depth for the rows of its first block.
+        depth for the rows that its frame was read from.
     grid : {"tensor", "sparse"}, default="tensor"
         All products of levels, or those whose levels sum to ``depth`` at most: the level of the
         constant is 0, of x 1, of the hats at scale j it is j + 2 (one less each without the

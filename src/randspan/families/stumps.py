@@ -70,6 +70,9 @@ class Stumps(Family):
             return UniformThresholds(sample.lower, sample.upper)
         return UniformThresholds(*check_interval(self.interval, sample.shape[1]))
 
+    def numbers(self, n_features):
+        return 2
+
     def sample(self, n_features, n_components, seed):
         u = uniforms(seed, "stumps", n_components, 2)
         columns = np.minimum((u[:, 0] * n_features).astype(np.int64), n_features - 1)
@@ -160,8 +163,10 @@ class QuantileThresholds(Thresholds):
 
     def thresholds(self, u, columns):
         thresholds = np.empty(len(u))
-        for column in np.unique(columns):
-            here = columns == column
+        # Sorted by columns, so that each looks at its own functions only.
+        order = np.argsort(columns, kind="stable")
+        for here in np.split(order, np.flatnonzero(np.diff(columns[order])) + 1):
+            column = columns[here[0]]
             thresholds[here] = self.gaps[column][np.searchsorted(self.reached[column], u[here])]
         return thresholds
 

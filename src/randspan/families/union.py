@@ -110,9 +110,17 @@ class Union(Family):
         layouts = [part.layout(n_features, k, n_targets) for part, (k, _) in shared]
         return joined(n_components, layouts)
 
-    def stored_bytes(self, n_rows, n_features, n_components):
+    @property
+    def working_bytes(self):
+        return max(part.working_bytes for part in self.parts)
+
+    def stored_bytes(self, n_rows, n_features, n_components, n_targets=1):
         shared = self._shared(n_components, 0)
-        return sum(part.stored_bytes(n_rows, n_features, k) for part, (k, _) in shared)
+        return sum(part.stored_bytes(n_rows, n_features, k, n_targets) for part, (k, _) in shared)
+
+    def training_bytes(self, n_rows, n_features, n_components, n_targets, threads):
+        shared, more = self._shared(n_components, 0), (n_targets, threads)
+        return max(part.training_bytes(n_rows, n_features, k, *more) for part, (k, _) in shared)
 
     def rows_wanted(self, n_components):
         return max(part.rows_wanted(n_components) for part in self.parts)

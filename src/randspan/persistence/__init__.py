@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 from .errors import ModelFileError
 from .onnx import to_onnx
@@ -18,7 +18,11 @@ __all__ = ["ModelFileError", "load", "save", "to_onnx"]
 
 
 def save(
-    model: Any, path: str | os.PathLike, *, statistics: bool = True, functions: bool = True
+    model: Any,
+    path: str | bytes | os.PathLike | BinaryIO,
+    *,
+    statistics: bool = True,
+    functions: bool = True,
 ) -> None:
     """Write a model to a file that holds numbers and names only, and no code.
 
@@ -29,8 +33,9 @@ def save(
     ----------
     model : SpanRegressor, SpanClassifier, SpanTransformer, Family, Frame or Functions
         Fitted or not; ``family="auto"`` too.
-    path : str or path
-        By custom it ends in ``.rsp``.
+    path : str, bytes, os.PathLike or binary file
+        By custom it ends in ``.rsp``. To a file that is open for writing (``open(path, "wb")``,
+        ``io.BytesIO()``) the model is written where it stands, and it stays open.
     statistics : bool, default=True
         Whether to write what rows are added to and removed from. Without it files are smaller, and
         models predict, but have no `partial_fit`, `forget`, `merge`, `leave_one_out` and standard
@@ -57,7 +62,7 @@ def save(
 
 
 def load(
-    path: str | os.PathLike,
+    path: str | bytes | os.PathLike | BinaryIO,
     *,
     memory_limit: int | str | None = None,
     functions: dict[str, Callable] | None = None,
@@ -70,7 +75,9 @@ def load(
 
     Parameters
     ----------
-    path : str or path
+    path : str, bytes, os.PathLike or binary file
+        A file that is open for reading (``open(path, "rb")``, ``io.BytesIO(data)``) is read from
+        where it stands to its end.
     memory_limit : int, str or None, default=None
         What reading may take, in bytes or in words ("3GB"); eight times the size of the file and
         64 MiB if None. It counts before anything is allocated or drawn.

@@ -7,6 +7,9 @@ from .errors import ModelFileError
 # Without a limit a file may take so many times its own size, and this on top: tables of cells take
 # four to five times the bytes of their keys, everything else less.
 TIMES, BESIDES = 8, 64 * 2**20
+# Every object is checked against what it refers to. A file that has one array, or one object, in a
+# great many places would be small, and take hours: so many times the limit may be looked at.
+LOOKS = 16
 
 
 class Budget:
@@ -14,6 +17,7 @@ class Budget:
 
     def __init__(self, limit: int):
         self.limit = self.left = limit
+        self.looks = LOOKS * limit
 
     def take(self, nbytes: int, purpose: str) -> None:
         """Count bytes that are about to be allocated; refused where they are not granted."""
@@ -24,6 +28,16 @@ class Budget:
                 f"memory_limit=, such as {self.limit - self.left + 2 * nbytes}."
             )
         self.left -= nbytes
+
+    def look(self, nbytes: int) -> None:
+        """Count bytes that are about to be looked at once more."""
+        self.looks -= nbytes
+        if self.looks < 0:
+            raise ModelFileError(
+                "Its objects refer to the same arrays and objects too often: checking them would "
+                f"mean to look at more than {_words(LOOKS * self.limit)}. Load a file that you "
+                f"trust with a larger memory_limit=, such as {2 * self.limit}."
+            )
 
 
 def _words(nbytes: int) -> str:

@@ -50,6 +50,9 @@ DISTRIBUTIONS = (
     *("truncnorm", "uniform", "wald", "weibull_max", "weibull_min", "norm", "loguniform"),
 )
 
+# Bytes of one of them with its parameters: scipy makes a whole class of functions for each.
+FROZEN = 12_000
+
 
 @dataclass
 class Brought:
@@ -153,6 +156,7 @@ class Distribution(Kind):
             self.refuse(node, where)
         args = self._numbers.read(node["args"], of, where, scope)
         kwds = self._named.read(node["kwds"], of, where, scope)
+        of.budget.take(FROZEN, where)
         try:
             with np.errstate(all="ignore"):
                 return getattr(stats, node["distribution"])(*args, **kwds)

@@ -34,6 +34,8 @@ MOST_OBJECTS = 100_000
 SMALL = 256
 # Entries of arrays that are looked at together.
 AT_ONCE = 2**20
+# Bytes that a reference counts as beside what it refers to.
+REFERENCE = 1_000
 #: what a seed makes again stands here in place of the fields
 DRAWN = "drawn"
 
@@ -124,7 +126,8 @@ class Reader:
         self._objects: list[Any] = []
         self._names: list[str] = []
         self._depths: list[int] = []
-        self._depth = 0
+        self._sizes: list[int] = []
+        self._depth = self._size = 0
         self._referred: set[int] = set()
 
     def root(self, document: Node) -> Any:
@@ -141,11 +144,12 @@ class Reader:
         ensure(0 < len(nodes) <= MOST_OBJECTS, f"The document has {len(nodes)} objects.")
         ensure(type(root) is int and root == len(nodes) - 1, "The last object must be the root.")
         for number, node in enumerate(nodes):
-            self._depth = 0
+            self._depth = self._size = 0
             value, name = self._object(node, number)
             self._objects.append(value)
             self._names.append(name)
             self._depths.append(self._depth + 1)
+            self._sizes.append(self._size)
             ensure(self._depth < DEEPEST, "Objects refer to each other too deeply.")
         unused = set(range(root)) - self._referred
         ensure(not unused, f"{len(unused)} objects of the document are referred to by none.")
@@ -196,6 +200,7 @@ class Reader:
         )
         self._referred.add(number)
         self._depth = max(self._depth, self._depths[number])
+        self._look(self._sizes[number])
         return self._objects[number]
 
     def array(self, node: Node, where: str) -> NDArray:
@@ -209,9 +214,15 @@ class Reader:
             f"{where} names no tensor of the file: {shown(node)}.",
         )
         self._used.add(name)
+        self._look(self._tensors[name].nbytes)
         if order == "C":
             return self._tensors[name]
         return self._turned.setdefault(name, self._tensors[name].T)
+
+    def _look(self, nbytes: int) -> None:
+        """Count what the checks of an object may look at: all that it refers to, however deep."""
+        self._size += nbytes + REFERENCE
+        self.budget.look(nbytes + REFERENCE)
 
     def finite(self, array: NDArray) -> bool:
         """Whether an array has neither nan nor infinity; asked once of each."""

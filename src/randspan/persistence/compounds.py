@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ensure
+from .errors import ensure, ensure_different
 from .kinds import Kind, Null, shown, unify
 from .registry import name_of
 
@@ -132,13 +132,16 @@ class Mapping(Kind):
             self.refuse(node, where)
         pairs = node["pairs"]
         ensure(len(pairs) <= self.most, f"{where} has {len(pairs)} entries.")
-        found = {}
-        for pair in pairs:
-            ensure(isinstance(pair, list) and len(pair) == 2, f"{where} must hold pairs.")
-            key = self.key.read(pair[0], of, where, scope)
-            found[key] = self.value.read(pair[1], of, f"{where}[{shown(pair[0])}]", scope)
-        ensure(len(found) == len(pairs), f"{where} has a key twice.")
-        return found
+        ensure(
+            all(isinstance(pair, list) and len(pair) == 2 for pair in pairs),
+            f"{where} must hold pairs.",
+        )
+        keys = [self.key.read(key, of, where, scope) for key, _ in pairs]
+        ensure_different(keys, f"{where} has a key twice.")
+        return {
+            key: self.value.read(value, of, f"{where}[{shown(node)}]", scope)
+            for key, (node, value) in zip(keys, pairs, strict=True)
+        }
 
 
 class Record(Kind):

@@ -160,6 +160,8 @@ def _place(name: str, entry: Any) -> Place:
     )
     begin, end = offsets
     nbytes = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+    largest = prod(size for size in shape if size) * np.dtype(DTYPES[dtype]).itemsize
+    ensure(largest < 2**62, f"The tensor {name[:100]!r} has a shape that no array can have.")
     ensure(
         end - begin == nbytes,
         f"The tensor {name[:100]!r} of shape {str(shape)[:100]} and dtype {dtype} has not as many "
@@ -202,7 +204,7 @@ def _tensor(file: BinaryIO, name: str, place: Place) -> NDArray:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write(path: str, metadata: dict[str, str], tensors: dict[str, NDArray]) -> None:
+def write(file: BinaryIO, metadata: dict[str, str], tensors: dict[str, NDArray]) -> None:
     """A file of tensors in C order; the same model makes the same bytes."""
     # The widest first, so that every tensor begins at a multiple of its width.
     order = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
@@ -215,8 +217,7 @@ def write(path: str, metadata: dict[str, str], tensors: dict[str, NDArray]) -> N
         header[name] = entry
     text = dump(header).encode()
     text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(len(text).to_bytes(8, "little"))
-        file.write(text)
-        for name in order:
-            file.write(_bytes_of(tensors[name]))
+    file.write(len(text).to_bytes(8, "little"))
+    file.write(text)
+    for name in order:
+        file.write(_bytes_of(tensors[name]))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -111,9 +110,9 @@ def finish(unfinished: list[tuple[Any, Entry, Node]], of: Any) -> None:
         scope: Scope = {}
         promise = _PROMISE.read(node, of, f"{entry.name}.drawn", scope)
         ensure(_from_seed(functions), f"{entry.name} cannot come from a seed alone.")
-        of.budget.take(
-            _bytes(functions, entry), f"{entry.name}: drawing {functions.n_components} functions"
-        )
+        d, k = functions.n_features, functions.n_components
+        nbytes = functions.family.drawing_bytes(d, k)
+        of.budget.take(nbytes, f"{entry.name}: drawing {k} functions")
         try:
             with np.errstate(all="ignore"):
                 fresh = _drawn(functions, promise["seed"])
@@ -128,15 +127,3 @@ def finish(unfinished: list[tuple[Any, Entry, Node]], of: Any) -> None:
             )
         for name in entry.drawn:
             object.__setattr__(functions, name, getattr(fresh, name))
-
-
-def _bytes(functions: Functions, entry: Entry) -> int:
-    """About what a draw takes: uniforms, what is made of them, and all arrays of the result."""
-    family, d, k = functions.family, functions.n_features, functions.n_components
-    stored = family.stored_bytes(0, d, k)
-    read = family.resolved
-    if hasattr(read, "anchors"):
-        stored = 8 * k * len(read.anchors)
-    if hasattr(read, "hidden"):
-        stored = 8 * k * sum((a + 1) * b for a, b in pairwise((d, *read.hidden, 1)))
-    return (len(entry.drawn) + 4) * (stored + 64 * k)

@@ -7,12 +7,14 @@ there a model.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..checks import check_file, check_path
 from ..engines.memory import budget as in_bytes
 from . import container
 from .budget import BESIDES, TIMES, Budget
@@ -29,31 +31,55 @@ UNFORESEEN = "The file cannot be read: "
 
 
 def read(
-    path: str | os.PathLike,
+    path: str | bytes | os.PathLike | BinaryIO,
     memory_limit: int | str | None,
     functions: dict[str, Callable] | None,
 ) -> Any:
     """See `randspan.load`."""
+    given = check_file("path", path, "read")
+    name = check_path("path", path) if given is None else _name_of(given)
     limit = None if memory_limit is None else in_bytes(memory_limit)
     if functions is not None and not (
         isinstance(functions, dict)
         and all(isinstance(name, str) and callable(one) for name, one in functions.items())
     ):
         raise ValueError("functions must be a dictionary of callables by their names.")
-    with open(path, "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
+    with open(name, "rb", buffering=0) if given is None else _held(given, limit) as file:
+        if isinstance(file, io.BytesIO):
+            size = file.getbuffer().nbytes
+        else:
+            size = os.fstat(file.fileno()).st_size
         allowed = Budget(TIMES * size + BESIDES if limit is None else limit)
         try:
+            if given is not None and limit is not None and size > limit:
+                allowed.take(size, "The file")
             return _read(file, size, allowed, functions)
         except ModelFileError as error:
-            raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error.__cause__
+            raise ModelFileError(f"{name!r}: {error}") from error.__cause__
         except OSError:
             raise
         except MemoryError:
-            raise ModelFileError(f"{os.fspath(path)!r}: there is not enough memory.") from None
+            raise ModelFileError(f"{name!r}: there is not enough memory.") from None
         except Exception as error:
-            message = f"{os.fspath(path)!r}: {UNFORESEEN}{type(error).__name__}: {error}"
+            message = f"{name!r}: {UNFORESEEN}{type(error).__name__}: {error}"
             raise ModelFileError(message) from error
+
+
+def _name_of(file: BinaryIO) -> str:
+    """What an open file is called."""
+    name = getattr(file, "name", None)
+    return name if isinstance(name, str) else type(file).__name__
+
+
+def _held(file: BinaryIO, limit: int | None) -> io.BytesIO:
+    """What an open file has left, no more of it than may be read."""
+    found = file.read() if limit is None else file.read(limit + 1)
+    if not isinstance(found, bytes):
+        raise TypeError(
+            f"path is {file!r}, which reads {type(found).__name__} where bytes are expected: open "
+            "it with mode 'rb'."
+        )
+    return io.BytesIO(found)
 
 
 def _read(file: Any, size: int, allowed: Budget, functions: dict[str, Callable] | None) -> Any:

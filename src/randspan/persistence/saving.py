@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from typing import Any
+from typing import Any, BinaryIO
 
+from ..checks import check_file, check_path
 from ..estimators import SpanClassifier, SpanRegressor, SpanTransformer
 from ..families import Family, Functions
 from ..frame import Frame
@@ -19,10 +20,16 @@ from .strict import dump
 FORMAT, VERSION = "randspan", 1
 
 
-def write(model: Any, path: str | os.PathLike, statistics: bool, functions: bool) -> None:
+def write(
+    model: Any, path: str | bytes | os.PathLike | BinaryIO, statistics: bool, functions: bool
+) -> None:
     """See `randspan.save`."""
+    file: Any = check_file("path", path, "write")
     metadata, tensors = packed(model, statistics, functions)
-    atomic.write(path, lambda part: container.write(part, metadata, tensors))
+    if file is not None:
+        container.write(file, metadata, tensors)
+        return
+    atomic.write(check_path("path", path), lambda file: container.write(file, metadata, tensors))
 
 
 def packed(model: Any, statistics: bool, functions: bool) -> tuple[dict[str, str], dict]:
@@ -69,5 +76,5 @@ def _lean(model: Any) -> Any:
             "be left of it: save it with statistics=True."
         )
     lean = copy(model)
-    lean._model = model._solved.without_statistics()
+    lean._model, lean._gathered = model._solved.without_statistics(), None
     return lean

@@ -7,6 +7,7 @@ programs see different things is refused instead.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, NoReturn
 
 import numpy as np
@@ -70,8 +71,7 @@ def _refuse_depth(value: Any, what: str) -> None:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ModelFileError(f"The key {twice[:100]!r} stands twice in one JSON object.")
     return found
 

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import linalg
 
 from ..statistics import Moments
-from . import cholesky, spectrum
+from ..statistics.products import Pool
+from . import cholesky, spectrum, tiles
 from .alpha import chosen
 from .method import Method
 from .plan import Cost, Machine, Shape
@@ -46,25 +47,30 @@ class Box(Method[Moments]):
     def solve(self, given: Moments, task: Task, terms: Terms) -> Solution:
         alpha, reason = task.alpha, terms.plan.reason
         if isinstance(alpha, str):
-            alpha, _ = chosen(spectrum.from_moments(given, task.intercept), task, terms)
+            path = spectrum.from_moments(given, task.intercept, terms.plan.dtype)
+            alpha, _ = chosen(path, task, terms)
             reason += "; alpha by cross-validation without the box"
         if given.noise and alpha * terms.scale < cholesky.smallest_trusted(given):
             raise IllConditioned("float32 features are not accurate enough for so small a ridge.")
         assert terms.limits is not None
-        return solve(given, alpha, terms.scale, terms.limits, task.intercept, reason)
+        given = given.centred(task.intercept, terms.plan.dtype)
+        return solve(given, alpha, terms.scale, terms.limits, reason, terms.pool)
 
 
 def solve(
-    moments: Moments, alpha: float, scale: float, limits: Array, intercept: bool, reason: str
+    moments: Moments,
+    alpha: float,
+    scale: float,
+    limits: Array,
+    reason: str,
+    pool: Pool | None = None,
 ) -> Solution:
-    """The weights for μ = alpha·scale."""
+    """The weights for μ = alpha·scale, from moments about what the intercept is to take."""
     start = time.perf_counter()
-    if not intercept:
-        moments = moments.about_origin()
     mu = alpha * scale
     system = moments.scatter.copy()
     system.flat[:: len(system) + 1] += mu
-    columns = [quadratic(system, right, -limits, limits) for right in moments.cross.T]
+    columns = [quadratic(system, right, -limits, limits, pool) for right in moments.cross.T]
     coef = np.column_stack([found[0] for found in columns])
     products = moments.scatter @ coef
     explained = 2 * (coef * moments.cross).sum(axis=0) - (coef * products).sum(axis=0)
@@ -85,20 +91,22 @@ def solve(
     )
 
 
-def quadratic(system: Array, right: Array, lower: Array, upper: Array) -> tuple[Array, float, int]:
+def quadratic(
+    system: Array, right: Array, lower: Array, upper: Array, pool: Pool | None = None
+) -> tuple[Array, float, int]:
     """argmin x'Ax - 2c'x between two limits, its KKT residual, and how many steps it took.
 
     Projected Newton steps find it in a few steps as a rule. Where the system is flat in many
     directions they may zigzag; an interior point then leads to the right faces of the box, and
     they finish.
     """
-    x, residual, steps = _projected(system, right, lower, upper, np.zeros_like(right))
+    x, residual, steps = _projected(system, right, lower, upper, np.zeros_like(right), pool)
     for _ in range(ROUNDS):
         if residual <= TOLERANCE:
             break
         # From where we are: what is left to solve for is smaller, and so are its rounding errors.
-        step, more = _interior(system, right - system @ x, lower - x, upper - x)
-        other, better, last = _projected(system, right, lower, upper, x + step)
+        step, more = _interior(system, right - system @ x, lower - x, upper - x, pool)
+        other, better, last = _projected(system, right, lower, upper, x + step, pool)
         steps += more + last
         if better < residual:
             x, residual = other, better
@@ -106,21 +114,21 @@ def quadratic(system: Array, right: Array, lower: Array, upper: Array) -> tuple[
 
 
 def _projected(
-    system: Array, right: Array, lower: Array, upper: Array, x: Array
+    system: Array, right: Array, lower: Array, upper: Array, x: Array, pool: Pool | None
 ) -> tuple[Array, float, int]:
     """Newton steps of what is free, put back into the box (Bertsekas 1982)."""
     x = np.clip(x, lower, upper)
     gradient = system @ x - right
-    size = float(np.linalg.norm(right)) or 1.0
+    size = float(linalg.norm(right)) or 1.0
     step = 0
     while True:
         free = ~(((x >= upper) & (gradient < 0)) | ((x <= lower) & (gradient > 0)))
-        residual = float(np.linalg.norm(gradient[free])) / size
+        residual = float(linalg.norm(gradient[free])) / size
         if residual <= TOLERANCE or step == FEW_STEPS:
             return x, residual, step
         part = system if free.all() else system[np.ix_(free, free)]
         direction = np.zeros_like(x)
-        direction[free] = _solved(part, -gradient[free])
+        direction[free] = _solved(part, -gradient[free], pool)
         length, value = 1.0, x @ (gradient - right)
         while True:
             following = np.clip(x + length * direction, lower, upper)
@@ -134,7 +142,9 @@ def _projected(
         x, gradient, step = following, slope, step + 1
 
 
-def _interior(system: Array, right: Array, lower: Array, upper: Array) -> tuple[Array, int]:
+def _interior(
+    system: Array, right: Array, lower: Array, upper: Array, pool: Pool | None
+) -> tuple[Array, int]:
     """A primal-dual interior point (Mehrotra 1992), put on the faces its multipliers point at.
 
     ½x'Ax - c'x with x - l, u - x > 0 and multipliers whose products with them fall to zero
@@ -158,7 +168,7 @@ def _interior(system: Array, right: Array, lower: Array, upper: Array) -> tuple[
             break
         matrix = system.copy(order="F")
         matrix.flat[:: len(matrix) + 1] += below / under + above / over
-        solver = factor(matrix)
+        solver = factor(matrix, pool)
         # First as if all products could be zero at once; then towards where that would have led.
         low, high = -below, -above
         dx = linalg.cho_solve(solver, rest + low - high, check_finite=False)
@@ -187,18 +197,18 @@ def _reach(under, dx, over, below, dbelow, above, dabove) -> float:
     return shortest
 
 
-def _solved(system: Array, right: Array) -> Array:
-    return linalg.cho_solve(factor(system), right, check_finite=False)
+def _solved(system: Array, right: Array, pool: Pool | None) -> Array:
+    return linalg.cho_solve(factor(system, pool), right, check_finite=False)
 
 
-def factor(system: Array):
-    """Cholesky's factor, with as little added to the diagonal as it takes."""
+def factor(system: Array, pool: Pool | None = None) -> tuple[Array, bool]:
+    """Cholesky's factor, with as little added to the diagonal as it takes, for `cho_solve`."""
     diagonal = np.diagonal(system).copy()
     added = 1e-14 * (float(diagonal.max(initial=0.0)) or 1.0)
     while True:
         damped = system.copy(order="F")
         damped.flat[:: len(system) + 1] = diagonal + added
-        try:
-            return linalg.cho_factor(damped, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            added *= 10
+        lower = tiles.factor(damped, pool)
+        if lower is not None:
+            return lower, True
+        added *= 10

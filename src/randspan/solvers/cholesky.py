@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..statistics import Moments
+from ..statistics.moments import left_of_mean
+from ..statistics.products import Pool
+from . import tiles
 from .alpha import chosen
 from .left_out import Judges, walk
 from .method import Method
@@ -49,6 +52,7 @@ class Cholesky(Method[Moments]):
     squared_only = True
     judged = True
     box = False
+    tiled = True
 
     def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
         return cost(shape, task, machine, USUAL_STEPS if task.searches else 1)
@@ -60,7 +64,9 @@ class Cholesky(Method[Moments]):
             return _searched(given, task, terms)
         else:
             alpha = float(task.alpha)
-        return solve(given, alpha, terms.scale, task.intercept, terms.plan.reason)
+        plan = terms.plan
+        more = (task.intercept, plan.dtype, plan.reason, terms.pool)
+        return solve(given, alpha, terms.scale, *more)
 
 
 def cost(shape: Shape, task: Task, machine: Machine, factor: int) -> Cost:
@@ -80,13 +86,18 @@ def smallest_alpha(moments: Moments, scale: float, intercept: bool) -> float:
 
 
 def solve(
-    moments: Moments, alpha: float, scale: float, intercept: bool, reason: str
+    moments: Moments,
+    alpha: float,
+    scale: float,
+    intercept: bool,
+    dtype: np.dtype,
+    reason: str,
+    pool: Pool | None = None,
 ) -> LeastSquares:
     """The weights for μ = alpha·scale; refuses a ridge that is not numerically reliable."""
     start = time.perf_counter()
-    if not intercept:
-        moments = moments.about_origin()
-    return _Factored.of(moments, alpha, scale).solution(intercept, reason, start)
+    moments = moments.centred(intercept, dtype)
+    return _Factored.of(moments, alpha, scale, pool).solution(intercept, reason, start)
 
 
 def _searched(moments: Moments, task: Task, terms: Terms) -> LeastSquares:
@@ -95,22 +106,25 @@ def _searched(moments: Moments, task: Task, terms: Terms) -> LeastSquares:
     The error is that of rows left out, or of generalised cross-validation without rows at hand.
     """
     start, scale, judges = time.perf_counter(), terms.scale, terms.judges
-    held = moments if task.intercept else moments.about_origin()
+    dtype = terms.plan.dtype
+    held = moments.centred(task.intercept, dtype)
     check_remains(held)
     first = terms.ridge
     if first is None:
-        few = from_moments(_leading(moments), task.intercept)
+        few = from_moments(_leading(moments), task.intercept, dtype)
         first, _ = chosen(few, *_fewer(moments, task, terms))
     needed, largest = smallest_trusted(held), 10 * held.trace
     if largest <= 0:  # no function varies: every alpha gives the same constant
-        return _Factored.of(held, 1.0, scale).solution(task.intercept, terms.plan.reason, start)
-    lowest = int(np.ceil(STEPS_PER_DECADE * np.log10(max(needed, 1e-10 * held.trace) / scale)))
+        found = _Factored.of(held, 1.0, scale, terms.pool)
+        return found.solution(task.intercept, terms.plan.reason, start)
+    least = max(needed, 1e-10 * held.trace, left_of_mean(held.weight, held.mean, dtype))
+    lowest = int(np.ceil(STEPS_PER_DECADE * np.log10(least / scale)))
     highest = max(int(np.floor(STEPS_PER_DECADE * np.log10(largest / scale))), lowest)
     tried: dict[int, tuple[float, _Factored, Array | None]] = {}
 
     def error(j: int) -> float:
         if j not in tried:
-            found = _Factored.of(held, 10.0 ** (j / STEPS_PER_DECADE), scale)
+            found = _Factored.of(held, 10.0 ** (j / STEPS_PER_DECADE), scale, terms.pool)
             squares = None
             if judges is None:
                 value = found.solution(task.intercept, "", start).gcv_error
@@ -170,31 +184,31 @@ class _Factored:
     mu: float
     lower: Array
     coef: Array
+    pool: Pool | None
 
     @classmethod
-    def of(cls, moments: Moments, alpha: float, scale: float) -> _Factored:
+    def of(cls, moments: Moments, alpha: float, scale: float, pool: Pool | None) -> _Factored:
         mu, k = alpha * scale, len(moments.mean)
         system = moments.scatter.copy(order="F")
         system.flat[:: k + 1] += mu
         norm = linalg.norm(system, 1)
         needed = smallest_trusted(moments)
-        try:
-            lower = linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
+        lower = tiles.factor(system, pool)
+        if lower is None:
             if mu > needed:  # rounding cannot have done this
-                raise ValueError(NEVER_SEEN) from None
-            raise IllConditioned(advice(norm, mu, needed, scale)) from None
+                raise ValueError(NEVER_SEEN)
+            raise IllConditioned(advice(norm, mu, needed, scale))
         reciprocal, _ = linalg.lapack.dpocon(lower, norm, uplo="L")
         # The estimate of 1/‖A⁻¹‖₁ may be far below the smallest eigenvalue, which is at least μ.
         if max(mu, reciprocal * norm) < needed:
             raise IllConditioned(advice(norm, mu, needed, scale))
         coef = linalg.cho_solve((lower, True), moments.cross, check_finite=False)
-        return cls(moments, alpha, mu, lower, coef)
+        return cls(moments, alpha, mu, lower, coef, pool)
 
     @cached_property
     def inverse(self) -> Array:
         """L⁻¹."""
-        return linalg.lapack.dtrtri(self.lower, lower=1)[0] if len(self.lower) else self.lower
+        return tiles.inverse(self.lower, self.pool)
 
     def left_out(self, judges: Judges, intercept: bool) -> Array:
         """Squared errors of rows that are left out, the mean of targets."""
@@ -206,8 +220,8 @@ class _Factored:
         def squares(Z: NDArray, rows: slice) -> Array:
             away = Z - held.mean
             leverages = posterior.quadratic(away) + each
-            missed = ((Y[rows] - away @ self.coef) ** 2).mean(axis=1)
-            return judges.squares(missed[:, None], leverages[:, None], rows)[:, 0]
+            missed = (Y[rows] - away @ self.coef).T[:, :, None]
+            return judges.squares(missed, leverages[:, None], rows)[:, 0]
 
         return judges.map(squares)
 
@@ -247,6 +261,10 @@ class CholeskyPosterior(Posterior):
     """‖L⁻¹z‖², L⁻¹ lower triangular."""
 
     inverse: Array
+
+    @property
+    def root(self) -> Array:
+        return self.inverse
 
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
         return Triangle(self.inverse).quadratic(Z)

@@ -18,7 +18,7 @@ import numpy as np
 
 from .found import Found
 from .in_passes import InPasses
-from .newton import LEAST_DAMPING, search
+from .newton import LEAST_DAMPING, largest_curvature, search
 from .preconditioner import Preconditioner
 from .problem import CellOperator, Point, Problem
 from .solution import Array
@@ -83,7 +83,7 @@ def minimise(
         point = following
         if near:
             return Found(point, products, True, "the objective is close enough to its minimum")
-        if quadratic and fallen <= 1e-12 * abs(float(point.value.sum())):
+        if quadratic and fallen <= 1e-12 * abs(float(problem.excess(point).sum())):
             converged = problem.residual(point) <= tolerance
             return Found(point, products, converged, "rounding errors hide any further descent")
         if products >= MAX_PRODUCTS:
@@ -107,7 +107,8 @@ class _Step:
         self.operator, self.n_dense = operator, operator.n_dense
         each = problem.curvature(self.point.scores)
         if self.damping:
-            each = each + self.damping * min(problem.steepest, 1e6) * problem.weights[:, None]
+            most = largest_curvature(problem, each)
+            each = each + self.damping * most * problem.weights[:, None]
         self.each = each
         # The one loss that judges columns together has D = diag(p) - pp' in every row.
         self.shares = problem.loss.probabilities(self.point.scores) if problem.loss.joint else None
@@ -132,7 +133,7 @@ class _Step:
         left = -np.vstack([point.gradient, point.intercept_gradient])
         if not self.problem.intercept:
             left[-1] = 0
-        value = np.atleast_1d(point.value)
+        value = np.atleast_1d(self.problem.excess(point))
         step, product, direction = (np.zeros_like(left) for _ in range(3))
         first = np.linalg.norm(left)
         size = self._turn(direction, left)

@@ -24,7 +24,7 @@ class Eigen(Method[Moments]):
         return cholesky.cost(shape, task, machine, 10)
 
     def solve(self, given: Moments, task: Task, terms: Terms) -> LeastSquares:
-        path = spectrum.from_moments(given, task.intercept)
+        path = spectrum.from_moments(given, task.intercept, terms.plan.dtype)
         if terms.plan.smallest_ridge:
             alpha = cholesky.smallest_alpha(given, terms.scale, task.intercept)
             return path.solution(alpha, terms.scale, terms.plan.reason)

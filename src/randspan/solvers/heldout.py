@@ -1,22 +1,24 @@
 """alpha for losses without a formula: a warm-started path, scored on rows that were held out.
 
-Rows are dealt into five folds. As many folds are held out in turn as it takes to score two
-thousand rows: all five up to 2,000 rows, one from 7,000 on. A fold is a set of weights that are
-zero: the features are those of all rows, computed once. The path goes from large ridges, which
-are quickly solved for, to small ones, each starting at the weights of the one before; it ends where
-the held-out loss has been rising. All in all it costs about as much as three to five fits for every
-fold held out.
+Rows are dealt into five folds, by the keys of what is left out together. As many folds are held out
+in turn as it takes to score two thousand rows: all five up to 2,000 rows, one from 7,000 on. A fold
+is a set of weights that are zero: the features are those of all rows, computed once. The path goes
+from large ridges, which are quickly solved for, to small ones, each starting at the weights of the
+one before; it ends where the held-out loss has been rising. All in all it costs about as much as
+three to five fits for every fold held out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families.parts.randomness import raw_bits
+from ..keys import Keys
+from ..statistics.base import CannotFit
+from ..statistics.together import folds_of
 from .found import Found
 from .iterative import Solver
 from .problem import Problem
@@ -31,8 +33,12 @@ FARTHEST = 6
 LARGEST = 1e-2
 FLOAT64 = np.dtype(np.float64)
 SMALLEST = {np.dtype(np.float32): 1e-7, FLOAT64: 1e-9}
-# Residuals on the path: it takes no more to rank ridges.
-TOLERANCE = 1e-3
+# Residuals on the path, and of the ridges near its best: 1e-3 leaves 1 % of the error open as a
+# rule, half of that beside a better minimum, and never more than FAR.
+ROUGH, TOLERANCE, NEAR, BESIDE, FAR = 1e-3, 1e-4, 1.01, 1.005, 1.1
+# Of ridges whose errors are this near the largest is taken; 1e-4 leaves as much open of errors, so
+# that several are compared by residuals of FINE.
+EQUAL, CLOSE, FINE = 1.001, 1.002, 1e-5
 # The path ends when the held-out loss has been this much above its minimum twice in a row.
 RISING = 1.002
 # It also ends when hardly anything is left of the loss of a constant.
@@ -41,34 +47,57 @@ PERFECT = 1e-3
 
 @dataclass(frozen=True)
 class Scored:
-    """What held-out rows said about one alpha."""
+    """What held-out rows said about one alpha; ``least`` is the smallest error there can be."""
 
     alpha: float
     validation: Validation
     rows: NDArray[np.intp]
     scores: NDArray[np.float64]
-    start: Found
+    ends: list[Found]
+    least: float = 0.0
+
+    @property
+    def start(self) -> Found:
+        return self.ends[0]
+
+    @property
+    def reliable(self) -> bool:
+        """Whether rounding errors left all its fits a minimum: they hide those of small ridges."""
+        return all(end.converged for end in self.ends)
 
     @property
     def error(self) -> float:
+        """What errors are compared by: their ratio means nothing where they may be negative."""
         assert self.validation.error is not None
-        return self.validation.error
+        return self.validation.error - self.least
 
 
-def folds(
-    weights: NDArray[np.float64], seed: int, lots: NDArray[np.uint64] | None = None
-) -> list[NDArray[np.intp]]:
-    """The rows of every fold that is to be held out in turn; rows without weight are in none.
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The rows of every fold that is held out in turn, and the keys of all rows.
 
-    ``lots`` are random numbers of the rows where their place is not to decide.
+    Rows of equal keys are left out together, and count as one where the error may be off.
     """
-    present = np.flatnonzero(weights)
-    lots = raw_bits(seed, "folds", len(weights)) if lots is None else lots
-    order = np.argsort(lots[present], kind="stable")
-    n_rows = len(present)
-    needed = min(FOLDS, max(1, round(ENOUGH_ROWS * FOLDS / max(n_rows, 1))))
-    found = [np.sort(present[order[i::FOLDS]]) for i in range(needed)]
-    return [rows for rows in found if 0 < len(rows) < n_rows]
+
+    parts: list[NDArray[np.intp]]
+    keys: Keys
+
+    @classmethod
+    def of(cls, weights: NDArray[np.float64], seed: int, keys: Keys) -> Folds:
+        """Rows dealt by their keys; those without weight are in no fold."""
+        present = np.flatnonzero(weights)
+        dealt = folds_of(keys[present], seed, FOLDS)
+        n_rows = len(present)
+        needed = min(FOLDS, max(1, round(ENOUGH_ROWS * FOLDS / max(n_rows, 1))))
+        found = [present[dealt == fold] for fold in range(needed)]
+        return cls([rows for rows in found if 0 < len(rows) < n_rows], keys)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def validation(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> Validation:
+        """The mean of the losses of all parts, one after the other."""
+        return of_losses(losses, weights, self.keys[np.concatenate(self.parts)])
 
 
 def score(
@@ -76,24 +105,27 @@ def score(
     problem: Problem,
     alpha: float,
     scale: float,
-    parts: list[NDArray[np.intp]],
-    starts: list[Found | None],
-    tolerance: float = TOLERANCE,
+    folds: Folds,
+    starts: Sequence[Found | None],
+    tolerance: float = ROUGH,
 ) -> Scored:
     """Fit without each part in turn, and score the part."""
     scores, ends = [], []
-    for rows, start in zip(parts, starts, strict=True):
+    for rows, start in zip(folds.parts, starts, strict=True):
         weights = problem.weights.copy()
         weights[rows] = 0
         fold = replace(problem, weights=weights, penalty=alpha * scale, unit=problem.scale)
         end = solver.minimise(fold, start, tolerance)
         ends.append(end)
         scores.append(problem.operator.out_of_bag_scores(end.point, rows))
-    every, held = np.concatenate(parts), np.concatenate(scores)
-    values = problem.loss.value(held, problem.targets[every]).reshape(len(every), -1)
-    found = of_losses(values.mean(axis=1), problem.weights[every] + 1e-300)
-    starts[:] = ends
-    return Scored(alpha, found, every, held, ends[0])
+    every, held = np.concatenate(folds.parts), np.concatenate(scores)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = problem.loss.value(held, problem.targets[every]).reshape(len(every), -1)
+    each = problem.weights[every] + 1e-300
+    found = folds.validation(values.mean(axis=1), each)
+    floors = np.broadcast_to(np.asarray(problem.least), problem.targets.shape)[every].mean(axis=1)
+    least = float(np.average(floors, weights=each))
+    return Scored(alpha, found, every, held, ends, least)
 
 
 def by_heldout(
@@ -101,10 +133,9 @@ def by_heldout(
     problem: Problem,
     scale: float,
     trace: float,
-    seed: int,
+    folds: Folds,
     progress: Callable[[str], None] = lambda text: None,
     largest: float = LARGEST,
-    parts: list[NDArray[np.intp]] | None = None,
     gain: float = 0.0,
 ) -> Scored:
     """The largest alpha whose held-out loss is within 0.1 % of the smallest, on 10^(j/4).
@@ -112,58 +143,92 @@ def by_heldout(
     In steps of 10^(1/2), and then half a step to both sides of the best. Where a step gains less
     than ``gain`` the path ends, and that much is not worth a smaller alpha.
     """
-    parts = folds(problem.weights, seed) if parts is None else parts
-    if not parts:
-        raise ValueError("alpha='auto' needs two rows or more to hold some out: set a number.")
+    if not len(folds):
+        raise CannotFit("alpha='auto' needs two rows or more to hold some out: set a number.")
     unit = trace / scale * _steepness(problem)
     highest = np.floor(STEPS_PER_DECADE * np.log10(largest * unit))
     # Gradients that are computed anew in float64 reach as far as features in float64 do.
     precision = FLOAT64 if solver.method == "sketched" else solver.operator.dtype
     lowest = np.ceil(STEPS_PER_DECADE * np.log10(SMALLEST[precision] * unit))
-    starts: list[Found | None] = [None] * len(parts)
-    constant = problem.objective(problem.zero) / float(problem.weights.sum())
+    constant = float(problem.excess(problem.zero).sum()) / float(problem.weights.sum())
     enough = PERFECT * constant / (1 if problem.loss.joint else problem.n_targets)
-    scored: list[Scored] = []
-    rising, best = 0, np.inf
-    for exponent in np.arange(highest, lowest - 1, -1):
+
+    def scored_at(
+        exponent: float, starts: Sequence[Found | None], tolerance: float = TOLERANCE
+    ) -> Scored:
         alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
-        scored.append(score(solver, problem, alpha, scale, parts, starts))
-        progress(f"alpha {alpha:.3g}: held-out {problem.loss.name} loss {scored[-1].error:.5g}")
-        error = scored[-1].error
+        return score(solver, problem, alpha, scale, folds, starts, tolerance)
+
+    afresh: Sequence[Found | None] = [None] * len(folds)
+    scored: dict[float, Scored] = {}
+    starts, rising, best = afresh, 0, np.inf
+    for exponent in np.arange(highest, lowest - 1, -1):
+        found = scored_at(exponent, starts, ROUGH)
+        if scored and not found.reliable:
+            break
+        starts, error = found.ends, found.error
+        progress(f"alpha {found.alpha:.3g}: held-out {problem.loss.name} loss {error:.5g}")
         before, best = best, min(best, error)
-        scored = [entry for entry in scored if entry.error <= max(1.001, 1 + gain) * best]
         rising = rising + 1 if error > RISING * best else 0
+        scored[exponent] = found
+        scored = {at: one for at, one in scored.items() if one.error <= max(FAR, 1 + gain) * best}
         if rising == 2 or best <= enough or (gain and error > (1 - gain) * before):
             break
-    first = float(10.0 ** (highest / STEPS_PER_DECADE))
-    if scored[0].alpha == first:  # the signal is weak: larger ridges may serve it better
-        starts = [None] * len(parts)
-        for exponent in range(int(highest) + 1, int(highest) + FARTHEST * STEPS_PER_DECADE + 1):
-            alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
-            larger = score(solver, problem, alpha, scale, parts, starts)
-            if larger.error > 1.001 * min(best, larger.error):
+    doubt = max(NEAR, 1 + gain)  # of errors of rough minima
+    if highest in scored and scored[highest].error <= doubt * best:
+        starts = afresh  # the signal is weak: larger ridges may serve it better
+        for exponent in np.arange(highest + 1, highest + FARTHEST * STEPS_PER_DECADE + 1):
+            found = scored_at(exponent, starts, ROUGH)
+            if found.error > doubt * min(best, found.error):
                 break
-            best = min(best, larger.error)
-            scored.insert(0, larger)
-    chosen = scored[0]
+            starts, best = found.ends, min(best, found.error)
+            scored[exponent] = found
     if gain or best <= enough:
-        return chosen
-    half = 10.0 ** (0.5 / STEPS_PER_DECADE)
-    starts = [chosen.start] * len(parts)
-    beside = [
-        score(solver, problem, alpha, scale, parts, list(starts))
-        for alpha in (chosen.alpha * half, chosen.alpha / half)
-    ]
-    tried = [beside[0], chosen, beside[1]]
-    best = min(entry.error for entry in tried)
-    return next(entry for entry in tried if entry.error <= 1.001 * best)
+        return scored[_largest(scored, gain)]
+    fine: dict[float, Scored] = {}
+    limit = NEAR * best
+    while near := {at: one for at, one in scored.items() if one.error <= limit}:
+        fine |= {at: scored_at(at, one.ends) for at, one in near.items()}
+        scored = {at: one for at, one in scored.items() if at not in near}
+        # Solved for roughly they looked better than they are: others may be better by now.
+        limit = BESIDE * min(one.error for one in fine.values())
+    fine = _reliable(fine)
+    close, tolerance = _within(CLOSE, fine), TOLERANCE
+    if len(close) > 1:
+        tolerance = FINE
+        fine = _reliable({at: scored_at(at, fine[at].ends, FINE) for at in close})
+    at = _largest(fine)
+    beside = {other: scored_at(other, fine[at].ends, tolerance) for other in (at + 0.5, at - 0.5)}
+    tried = {at: fine[at], **{other: one for other, one in beside.items() if one.reliable}}
+    return tried[_largest(tried)]
+
+
+def _reliable(scored: dict[float, Scored]) -> dict[float, Scored]:
+    """Those whose fits all came to a minimum, or all if there are none."""
+    return {at: one for at, one in scored.items() if one.reliable} or scored
+
+
+def _within(share: float, scored: dict[float, Scored]) -> list[float]:
+    """Where the error is near the least."""
+    least = min(one.error for one in scored.values())
+    return [at for at, one in scored.items() if one.error <= share * least]
+
+
+def _largest(scored: dict[float, Scored], gain: float = 0.0) -> float:
+    """Where the largest ridge is whose error is near the least."""
+    return max(_within(max(EQUAL, 1 + gain), scored))
 
 
 def _steepness(problem: Problem) -> float:
     """A typical slope beside the size of the targets: about 1 for classes, 1/y for |y - s|.
 
-    The ridge that suits a loss changes with the units of y as this does.
+    The ridge that suits a loss changes with the units of y as this does. Where scores are in other
+    units than targets it is the curvature, of which it is an estimate.
     """
+    loss = problem.loss
+    if loss.smooth and not (loss.translation_invariant or loss.for_classes):
+        curved = problem.curvature(problem.zero.scores).sum() / problem.weights.sum()
+        return float(curved / problem.n_targets) or 1.0
     slopes = problem.loss.slope(problem.zero.scores, problem.targets)
     sizes = np.abs(problem.targets - problem.zero.scores)
     share = problem.weights / problem.weights.sum()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..keys import Keys
 from .method import OPERATOR, Method
 from .plan import Cost, Machine, Shape
 from .problem import Operator
@@ -21,13 +19,13 @@ USUAL = 50
 class OperatorRows:
     """Rows as an operator, with their targets and weights.
 
-    Folds are made by ``keys`` where the place of a row is not to decide.
+    ``keys`` are those of what is left out together with every row: folds are made by them.
     """
 
     operator: Operator
     targets: Array
     weights: Array
-    keys: NDArray[np.uint64] | None = None
+    keys: Keys
 
 
 class InPasses(Method[OperatorRows]):

@@ -43,7 +43,7 @@ class Solver:
         self, problem: Problem, warm: Found | None = None, tolerance: float = FINE
     ) -> Found:
         """The minimum, from where a similar problem ended or from zero."""
-        if self.operator.of_cells and self.operator.trace == 0:
+        if self.operator.trace == 0:
             return Found(problem.zero, 0, True, "no function varies")
         apart = not problem.loss.joint and _unlike(problem.targets)
         if apart and self.method != "sketched":
@@ -143,7 +143,7 @@ class Solver:
             steps += found.iterations
             stalled = found.stopped != lbfgs.OUT_OF_STEPS
             gained = float(point.value.sum() - found.point.value.sum())
-            hopeless = change is None or gained <= 1e-9 * abs(float(point.value.sum()))
+            hopeless = change is None or gained <= 1e-9 * float(problem.excess(point).sum())
             if found.converged or steps >= lbfgs.MAX_STEPS or (stalled and hopeless):
                 return replace(found, iterations=steps)
             point = found.point
@@ -154,14 +154,12 @@ class Solver:
     def _renew(self, weights: Array | None) -> Sketch:
         """A sketch of all rows, weighted by ω or by a curvature."""
         sketch = self.operator.sketch(self.sketch_rows, weights)
-        with self.operator.dense(min(sketch.shape)):
-            self.sketch, self.weighted = Sketch(sketch), weights is not None
+        self.sketch, self.weighted = Sketch(sketch, self.operator.pool), weights is not None
         return self.sketch
 
     def _change(self, ridge: float) -> Preconditioner:
         sketch = self.sketch or self._renew(None)
-        with self.operator.dense(len(sketch.square)):
-            return sketch.preconditioner(ridge)
+        return sketch.preconditioner(ridge)
 
 
 def _unlike(targets: Array) -> bool:

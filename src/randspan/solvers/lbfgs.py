@@ -13,6 +13,7 @@ from scipy import optimize
 
 from .found import Found
 from .in_passes import InPasses
+from .plan import Machine, Shape
 from .preconditioner import Preconditioner
 from .problem import Point, Problem
 from .solution import Array
@@ -20,6 +21,8 @@ from .solution import Array
 MAX_STEPS = 1000
 MEMORY = 10
 OUT_OF_STEPS = "there were not enough steps"
+# Features that are turned into the span of their rows: 64 MB of float64.
+FEW_VALUES = 2**23
 # Trials of one line search. It needs one or two, unless rounding errors hide what it looks for.
 PATIENCE = 20
 
@@ -31,6 +34,18 @@ class LBFGS(InPasses):
     kinds = ("", "cells")
     smooth = True
     sketches = True
+
+    def own_bytes(self, shape: Shape, machine: Machine) -> int:
+        n, k = shape.n_rows, shape.layout.n_columns
+        return 8 * (2 * n * k + 4 * n**2) if worth_turning(n, k) else 0
+
+
+def worth_turning(n_rows: int, n_columns: int) -> bool:
+    """Whether rows are so many fewer than functions that their span is worth being found.
+
+    Iterations then multiply with n² numbers in place of n·k.
+    """
+    return 2 * n_rows <= n_columns and n_rows * n_columns <= FEW_VALUES
 
 
 def minimise(
@@ -57,12 +72,12 @@ def minimise(
 
     points: list[Point] = [start]
     trials = [0]
-    scale = max(float(start.value.sum()), 1e-300)
+    scale = max(abs(float(problem.excess(start).sum())), 1e-300)
 
     def value_and_gradient(flat: Array) -> tuple[float, Array]:
         trials[0] += 1
         if trials[0] > PATIENCE:
-            raise _Stalled
+            raise _Ended
         point = problem.evaluate(*split(flat))
         if not np.isfinite(point.value).all():
             return 1e300, np.zeros_like(flat)
@@ -70,7 +85,7 @@ def minimise(
             points[-1] = point
         gradient = point.gradient if change is None else change.transposed(point.gradient)
         flat_gradient = np.append(gradient.ravel(), unit * point.intercept_gradient)
-        return float(point.value.sum()) / scale, flat_gradient / scale
+        return float(problem.excess(point).sum()) / scale, flat_gradient / scale
 
     stopped, steps = [""], [0]
 
@@ -79,7 +94,7 @@ def minimise(
         steps[0] += 1
         if problem.residual(points[-1]) <= tolerance:
             stopped[0] = "the gradient is small enough"
-            raise StopIteration
+            raise _Ended
 
     origin = np.zeros((k + 1) * c)
     bounds = None
@@ -97,7 +112,7 @@ def minimise(
         "ftol": 0,
         "gtol": 0,
     }
-    with suppress(_Stalled):
+    with suppress(_Ended):
         optimize.minimize(
             value_and_gradient,
             origin,
@@ -114,5 +129,5 @@ def minimise(
     return Found(points[-1], steps[0], False, "rounding errors hide any further descent")
 
 
-class _Stalled(Exception):
-    """A line search that finds nothing."""
+class _Ended(Exception):
+    """A search that has found what it was asked for, or finds nothing more."""

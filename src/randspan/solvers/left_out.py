@@ -1,19 +1,22 @@
 """Exact leave-one-out errors: what they are, and how ridges are judged by them.
 
-Without row i, and without its copies, a ridge fit misses its target by e_i/(1 - g_i·h_i): e_i is
-the residual of the fit to all rows, g_i the weight that is left out, and
-h_i = 1/Σω + z̃_i'(Z̃'Z̃ + μI)⁻¹z̃_i (without 1/Σω where there is no intercept).
+Without row i, and the rows of equal inputs that are left out with it (`statistics.together`), a
+ridge fit misses the mean m of their targets by e/(1 - g·h): e is the residual m - f of the fit to
+all rows, g the weight that is left out, and h = 1/Σω + z̃'(Z̃'Z̃ + μI)⁻¹z̃ (without 1/Σω where there
+is no intercept). The rows themselves are missed by their distance from m more. Where predictions
+are clipped, so are those of rows that are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..statistics.together import Together
 from .validation import Validation
 
 Array = NDArray[np.float64]
@@ -22,6 +25,11 @@ Array = NDArray[np.float64]
 TOUCHES = 1e-8
 # Errors are compared to this share of the variance of targets: below it they are rounding.
 ROUNDING = 1e-12
+PASSES = Validation(
+    None,
+    reason="the model passes through some rows whatever their targets, and so nothing is known of "
+    "it without them: use a larger alpha, fewer functions or more rows",
+)
 
 
 def _no_features(function: Callable[[NDArray, slice], Array]) -> Array:
@@ -30,17 +38,22 @@ def _no_features(function: Callable[[NDArray, slice], Array]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Judges:
-    """Training rows that ridges are judged by.
+    """Sets of training rows that ridges are judged by, each left out as a whole.
 
     Attributes
     ----------
     targets : ndarray of shape (n_judges, n_targets)
+        The mean target of every set.
     gone : ndarray of shape (n_judges,)
-        The weight that is left out with a row: its own, and that of its copies.
+        The weight that is left out.
     shares : ndarray of shape (n_judges,)
-        What a row counts for in the mean of all rows; they sum to 1.
-    doubts : ndarray of shape (n_judges,)
-        What it counts for together with its copies, which say nothing new.
+        What a set counts for in the mean of all rows; they sum to 1.
+    within : ndarray of shape (n_judges,)
+        The mean square by which its rows miss its mean target.
+    limits : ndarray of shape (2, n_targets) or None
+        What predictions are clipped to.
+    sampled : bool
+        Whether some sets stand for all.
     map : callable
         ``map(function)`` is ``function(Z, rows)`` of blocks of their features, joined.
     """
@@ -48,39 +61,62 @@ class Judges:
     targets: Array
     gone: Array
     shares: Array
-    doubts: Array
+    within: Array
+    limits: Array | None = None
+    sampled: bool = False
     map: Callable[[Callable[[NDArray, slice], Array]], Array] = _no_features
 
     @classmethod
-    def of(
-        cls, targets: Array, gone: Array, shares: Array, each: Array, map: Callable = _no_features
-    ) -> Self:
-        """Rows of weight ``each``, counted as ``shares`` in proportion."""
-        total = float(shares.sum())
-        return cls(targets, gone, shares / total, shares * gone / each / total, map)
+    def of(cls, together: Together, limits: Array | None = None) -> Self:
+        """All sets, counted by their weight."""
+        weights = together.weights
+        shares = weights / weights.sum()
+        return cls(together.targets, weights, shares, together.within, limits)
 
-    def squares(self, away: Array, leverages: Array, rows: slice) -> Array:
-        """Squared errors of rows left out, from squared residuals and leverages, in columns."""
-        return left_out_squares(away, 1 - self.gone[rows, None] * leverages)
+    def some(self, sets: NDArray[np.intp], counted: Array, map: Callable | None = None) -> Self:
+        """Some of the sets, counted as ``counted`` in proportion."""
+        known = (self.targets[sets], self.gone[sets], counted / counted.sum(), self.within[sets])
+        return type(self)(*known, self.limits, True, map or self.map)
+
+    def squares(self, residuals: Iterable[Array], leverages: Array, rows: slice) -> Array:
+        """Squared errors of sets left out, the mean of targets, from leverages in columns.
+
+        ``residuals`` are those of one target after the other, in as many columns.
+        """
+        return self.squares_left(residuals, 1 - self.gone[rows, None] * leverages, rows)
+
+    def squares_left(self, residuals: Iterable[Array], left: Array, rows: slice) -> Array:
+        """The same from 1 - gh, where that is known to more digits."""
+        free, total = left > TOUCHES, np.zeros(left.shape)
+        left = np.where(free, left, 1.0)
+        for target, away in enumerate(residuals):
+            total += self.missed(away / left, rows, target) ** 2
+        squares = np.where(free, total / self.targets.shape[1], np.inf)
+        return squares + self.within[rows, None]
+
+    def missed(self, away: Array, rows: slice | NDArray[np.intp], target: int) -> Array:
+        """By how much predictions that are ``away`` miss a target once they are clipped."""
+        if self.limits is None:
+            return away
+        lower, upper = self.limits[:, target]
+        mine = self.targets[rows, target].reshape(-1, *[1] * (away.ndim - 1))
+        return mine - np.clip(mine - away, lower, upper)
 
     def errors(self, squares: Array) -> Array:
         """The mean of all rows, for every column of squared errors."""
         spread = self.shares @ (self.targets - self.shares @ self.targets) ** 2
-        return self.shares @ squares + ROUNDING * float(spread.mean())
+        size = float(spread.mean() + self.shares @ self.within)
+        return self.shares @ squares + ROUNDING * size
 
     def validation(self, squares: Array) -> Validation:
         """The mean of squared errors, and how far off it may be."""
         error = float(self.shares @ squares)
-        if not np.isfinite(error) or len(squares) < 2:
+        if not np.isfinite(error):
+            return PASSES
+        if len(squares) < 2:
             return Validation("leave_one_out", error, np.inf)
-        doubt = np.sqrt((self.shares * self.doubts) @ (squares - error) ** 2)
-        return Validation("leave_one_out", error, float(doubt))
-
-
-def left_out_squares(away: Array, left: Array) -> Array:
-    """e²/(1 - gh)², infinite where a model passes through a row."""
-    free = left > TOUCHES
-    return np.where(free, away / np.where(free, left, 1.0) ** 2, np.inf)
+        variance = self.shares**2 @ (squares - error) ** 2
+        return Validation("leave_one_out", error, float(np.sqrt(variance)))
 
 
 def best(errors: Array) -> int:

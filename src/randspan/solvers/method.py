@@ -36,6 +36,8 @@ class Method(ABC, Generic[Given]):
     box: ClassVar[bool] = True
     #: whether it makes a sketch of the features
     sketches: ClassVar[bool] = False
+    #: whether it shares its work out itself, by the pool of its terms, BLAS on one thread
+    tiled: ClassVar[bool] = False
     #: whether rows that are left out can judge its ridges
     judged: ClassVar[bool] = False
     #: a method that finds leverages from the same statistics with more digits

@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ..statistics.moments import UNIT
 from .found import Found
 from .in_passes import InPasses, squares
 from .newton import FEW_ROWS, MODERATE
@@ -25,6 +26,8 @@ from .problem import Point, Problem
 from .solution import Array
 
 MAX_ROUNDS = 60
+# Slopes whose rounding errors are more than this share of the steepest are taken from the loss.
+FAR = 1e-6
 
 
 class Multipliers(InPasses):
@@ -82,9 +85,12 @@ class Smoothed(Problem):
 
     def near(self, scores: Array, rows: slice) -> tuple[Array, Array]:
         """u = prox(v), and σ(v - u), which is a subgradient of the loss at u."""
-        lifted = scores + self.multipliers[rows] / self.stiffness
-        near = self.loss.prox(lifted, self.targets[rows], 1 / self.stiffness)
-        return near, self.stiffness * (lifted - near)
+        lifted, targets = scores + self.multipliers[rows] / self.stiffness, self.targets[rows]
+        near = self.loss.prox(lifted, targets, 1 / self.stiffness)
+        slopes = self.stiffness * (lifted - near)
+        # So far out that the difference has no digits, no row is at a kink.
+        far = self.stiffness * UNIT * np.abs(lifted) > FAR * self.loss.lipschitz
+        return near, np.where(far, self.loss.slope(near, targets), slopes) if far.any() else slopes
 
 
 def smoothed(problem: Problem, multipliers: Array, stiffness: float) -> Smoothed:
@@ -108,7 +114,7 @@ def minimise(
     # The unit of scores, and an envelope that is as wide.
     zero = problem.zero
     spread = max(_distance(problem, problem.targets, zero.scores), 1e-300)
-    least = 1e-3 * problem.objective(zero)
+    least = 1e-3 * (problem.objective(zero) - np.sum(problem.floor))
     stiffness = problem.loss.lipschitz / spread
     if warm is not None and warm.multipliers is not None:
         multipliers = warm.multipliers
@@ -146,7 +152,7 @@ def _duality_gap(
     loss, targets = problem.loss, problem.targets
     gap = loss.value(point.scores, targets) - loss.value(near, targets)
     gap -= multipliers * (point.scores - near)
-    total = max(problem.objective(point), least)
+    total = max(problem.objective(point) - float(np.sum(problem.floor)), least)
     return float(problem.weights @ gap.sum(axis=1)) / total if total > 0 else 0.0
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, optimize
 
+from ..statistics.products import Pool
 from . import box
 from .found import Found
 from .in_passes import InPasses, squares
@@ -27,7 +28,14 @@ MODERATE = 4000
 FEW_ROWS = 6000
 # Steps shorter than this are not taken; a damped direction serves better.
 SHORTEST = 1e-4
-LEAST_DAMPING = 1e-4
+LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e6
+# Curvatures beside the largest that are none: their inverses overflow.
+NEGLIGIBLE = 1e-30
+# Residuals that are asked for last of all, and what a step beyond should make of them.
+LAST, SQUARED = 1e-6, 1e-2
+ENDED = "the gradient is small enough"
+# A slope beyond all numbers.
+BEYOND = 1e300
 
 
 class Newton(InPasses):
@@ -61,18 +69,24 @@ def _minimise(problem: Problem, point: Point, tolerance: float, damping: float) 
     # With very many functions only steps through few rows are taken, and none is damped.
     large = _large(problem)
     damping = 0.0 if large else damping
+    # Near the minimum a step squares the residual: one more makes much of what is left vanish.
+    goal = tolerance if large or tolerance > LAST else SQUARED * tolerance
     for step in range(MAX_STEPS):
-        if problem.residual(point) <= tolerance:
-            return Found(point, step, True, "the gradient is small enough")
+        residual = problem.residual(point)
+        if residual <= goal:
+            return Found(point, step, True, ENDED)
+        if residual <= tolerance:
+            goal = tolerance
         hessian = _Hessian(problem, point)
         if large and hessian.too_large:
             return Found(point, step, False, "too many rows have a curvature")
         while True:
-            with problem.operator.dense(hessian.size):
-                direction = hessian.direction(damping)
+            direction = hessian.direction(damping)
             length, following = search(problem, point, *direction)
             if following is not None:
                 break
+            if residual <= tolerance:
+                return Found(point, step, True, ENDED)
             if damping >= 1 or large:
                 return Found(point, step, False, "rounding errors hide any further descent")
             damping = min(max(10 * damping, LEAST_DAMPING), 1.0)
@@ -99,11 +113,7 @@ class _Hessian:
     def __init__(self, problem: Problem, point: Point):
         self.problem, self.point = problem, point
         self.each = problem.curvature(point.scores)[:, 0]
-        self.chosen = np.flatnonzero(self.each)
-
-    @property
-    def size(self) -> int:
-        return min(len(self.chosen) or 1, len(self.point.coef))
+        self.chosen = np.flatnonzero(self.each > NEGLIGIBLE * self.each.max(initial=0.0))
 
     @property
     def too_large(self) -> bool:
@@ -119,10 +129,10 @@ class _Hessian:
         if few or _large(problem):
             rows, each = self._few_rows, self.each[self.chosen]
             sums, total = rows.transposed(each[:, None])[:, 0], float(each.sum())
-            solve = _few_rows_solver(rows, each, 2 * problem.penalty)
+            solve = _few_rows_solver(rows, each, 2 * problem.penalty, problem.operator.pool)
         else:
             gram, sums, total = self._system(damping)
-            solve = _solver(gram)
+            solve = _solver(gram, problem.operator.pool)
         # The intercept by elimination: H d + s δ = -g, s'd + t δ = -g₀.
         solved = solve(np.column_stack([point.gradient[:, 0], sums]))
         shift = np.zeros(1)
@@ -139,14 +149,18 @@ class _Hessian:
         k = len(gram)
         system = np.zeros((k + 1, k + 1))
         system[:k, :k] = gram
-        system[k, k] = 1.0
+        # The intercept in a unit in which it curves as much as a weight: rows of little weight
+        # would be rounding errors beside the ridge.
+        largest = float(np.diagonal(gram).max(initial=0.0)) or 1.0
+        system[k, k] = largest
+        unit = np.sqrt(largest / total) if total > 0 else 1.0
         if problem.intercept:
-            system[k, :k] = system[:k, k] = sums
-            system[k, k] = total or 1.0
-        gradient = np.append(point.gradient[:, 0], point.intercept_gradient)
+            system[k, :k] = system[:k, k] = unit * sums
+        gradient = np.append(point.gradient[:, 0], unit * point.intercept_gradient)
         limits, here = np.append(problem.limits, np.inf), np.append(point.coef[:, 0], 0.0)
-        step, _, _ = box.quadratic(system, -gradient, -limits - here, limits - here)
-        return step[:k, None], step[k:]
+        bounds = (-limits - here, limits - here)
+        step, _, _ = box.quadratic(system, -gradient, *bounds, problem.operator.pool)
+        return step[:k, None], unit * step[k:]
 
     @cached_property
     def _few_rows(self) -> FewRows:
@@ -161,7 +175,7 @@ class _Hessian:
         gram, sums = self._gram
         total = float(self.each.sum())
         if damping:
-            factor = damping * min(problem.steepest, 1e6)
+            factor = damping * largest_curvature(problem, self.each)
             rough = problem.operator.rough_gram
             gram = gram + factor * rough
             total += factor * float(problem.weights.sum())
@@ -171,11 +185,25 @@ class _Hessian:
         return gram, sums, total
 
 
-def _few_rows_solver(rows: FewRows, each: Array, ridge: float) -> Callable[[Array], Array]:
+def largest_curvature(problem: Problem, each: Array) -> float:
+    """The largest second derivative of the loss, or that of rows at hand where there is no limit.
+
+    ``each`` are ω·loss'' of the rows.
+    """
+    if np.isfinite(problem.steepest):
+        return min(problem.steepest, MOST_DAMPING)
+    present = problem.weights > 0
+    columns = each.reshape(len(present), -1)[present]
+    return float((columns / problem.weights[present, None]).max(initial=0.0)) or 1.0
+
+
+def _few_rows_solver(
+    rows: FewRows, each: Array, ridge: float, pool: Pool
+) -> Callable[[Array], Array]:
     """(Z'DZ + νI)⁻¹ through the matrix of the few rows of Z (Woodbury)."""
     system = rows.inner()
     system.flat[:: len(system) + 1] += ridge / each
-    inner = _solver(system)
+    inner = _solver(system, pool)
 
     def solve(right: Array) -> Array:
         return (right - rows.transposed(inner(rows.times(right)))) / ridge
@@ -183,8 +211,8 @@ def _few_rows_solver(rows: FewRows, each: Array, ridge: float) -> Callable[[Arra
     return solve
 
 
-def _solver(system: Array) -> Callable[[Array], Array]:
-    factor = box.factor(system)
+def _solver(system: Array, pool: Pool) -> Callable[[Array], Array]:
+    factor = box.factor(system, pool)
     return lambda right: linalg.cho_solve(factor, right, check_finite=False)
 
 
@@ -202,7 +230,9 @@ def search(
 
     def slope(length: float) -> float:
         slopes = problem.judge(point.scores + length * along, everything)[1]
-        return float((slopes * along).sum()) + inner + length * square
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = float((slopes * along).sum()) + inner + length * square
+        return found if np.isfinite(found) else BEYOND  # beyond all numbers is too far
 
     first = slope(0.0)
     if not first < 0:

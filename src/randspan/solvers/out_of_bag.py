@@ -9,7 +9,8 @@ of a single one. Moments of two hypotheses come from different rows for differen
 form may have negative eigenvalues: they tell how far it can be trusted, and no ridge below the size
 of the most negative one is tried. alpha is found by cross-validation: the moments of a fold are
 subtracted, and score weights that had no part in them. Folds of few rows tell little: the largest
-alpha is taken that is within one standard error of the best.
+alpha is taken that is within one standard error of the best. Where the rows that pairs have in
+common are so few that errors seem to be negative they tell nothing, neither of alpha nor of errors.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from .validation import Validation, of_squares
 STEPS_PER_DECADE = 4
 # Ridges alpha·k beside Σω: at the small end rounding decides, at the large one weights are 1/k.
 SMALLEST, LARGEST = 1e-2, 1e4
+# What is less than this share of the terms that it is a sum of is rounding.
+ROUNDING = 1e-13
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +43,8 @@ class OutOfBagSolution(Solution):
     Attributes
     ----------
     errors : ndarray of shape (n_targets,)
-        Mean squared errors on out-of-bag rows, of weights fitted to other folds.
+        Mean squared errors on out-of-bag rows, of weights fitted to other folds; nan where rows
+        are too few to tell.
     weight : float
         Σω.
     doubt : float
@@ -53,7 +58,7 @@ class OutOfBagSolution(Solution):
     @property
     def validation(self) -> Validation:
         if np.isnan(self.oob_error):
-            return Validation(None, reason="all rows are in one fold")
+            return Validation(None, reason="too few rows are out of bag for the same functions")
         found = of_squares("out_of_bag", self.oob_error, self.weight)
         assert found.standard_error is not None
         # Few folds may differ little by chance, squares of normal errors no less than this.
@@ -100,7 +105,7 @@ def solve(
         ridges = np.array([float(alpha)])
     errors, shares = _validated(moments, ridges, shifts, intercept)
     # In units of each target: one alpha serves them all.
-    units = np.array([max(one.single, np.finfo(np.float64).tiny) for one in whole])
+    units = np.array([max(one.single, ROUNDING * one.size) or 1.0 for one in whole])
     best = _largest_of_the_best((errors / units).sum(axis=2), shares)
     coef, constants, objective = np.zeros((k * c, c)), np.zeros(c), 0.0
     for t, quadratic in enumerate(whole):
@@ -111,6 +116,9 @@ def solve(
         mean = quadratic.error(w, b)
         penalty = ridge * quadratic.single * ((w - 1 / k) ** 2).sum()
         objective += moments.weight * (mean + penalty)
+    found = shares @ errors[:, best]
+    if (found < 0).any() or not _some_meet(counts, k):
+        errors, found = np.full_like(errors, np.nan), np.full(c, np.nan)
     return OutOfBagSolution(
         coef=coef,
         intercept=constants,
@@ -119,11 +127,17 @@ def solve(
         solver="out_of_bag",
         reason=reason,
         residual=0.0,
-        errors=shares @ errors[:, best],
+        errors=found,
         doubt=_doubt(errors[:, best].mean(axis=1), shares),
         weight=moments.weight,
         seconds=time.perf_counter() - start,
     )
+
+
+def _some_meet(counts: Array, k: int) -> bool:
+    """Whether some row is out of bag for two functions; for one, where there is one only."""
+    known = counts[:k, :k] > 0
+    return bool(known.any() if k == 1 else known[~np.eye(k, dtype=bool)].any())
 
 
 def _doubt(errors: Array, shares: Array) -> float:
@@ -143,10 +157,14 @@ def _lattice(unit: float, smallest: float) -> Array:
 
 
 def _largest_of_the_best(errors: Array, shares: Array) -> int:
-    """The last alpha that is worse than the best by less than one standard error over folds."""
-    if np.isnan(errors).all():
-        return errors.shape[1] - 1
-    best = int(np.argmin(shares @ errors))
+    """The last alpha that is worse than the best by less than one standard error over folds.
+
+    The last of all where errors are not known, or none can be as small as the best.
+    """
+    means = shares @ errors
+    best = int(np.argmin(means))
+    if np.isnan(means).any() or means[best] < 0:
+        return len(means) - 1
     beyond = errors - errors[:, [best]]
     doubt = beyond.std(axis=0, ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else 0.0
     return int(np.flatnonzero(shares @ beyond <= doubt + 1e-12)[-1])
@@ -163,7 +181,7 @@ def _validated(
     sums, counts = moments.sums.sum(axis=0), moments.counts.sum(axis=0)
     for mine, known in zip(moments.sums, moments.counts, strict=True):
         own = float(known[-1, -1])
-        if own <= 0 or moments.weight - own <= 1e-9 * own:
+        if own <= ROUNDING * moments.weight or moments.weight - own <= 1e-9 * own:
             continue
         ridges = alphas * moments.n_functions / (moments.weight - own)
         found = np.empty((len(alphas), len(mine)))
@@ -214,11 +232,16 @@ class _Quadratic:
         """The mean squared error of one hypothesis."""
         return float(np.diagonal(self.form)[:-2].mean())
 
+    @property
+    def size(self) -> float:
+        """The largest mean square, of errors and of y."""
+        return float(np.diagonal(self.form)[:-1].max())
+
     def smallest_trusted(self, intercept: bool) -> float:
         """The size of the most negative eigenvalue, beside the error of one hypothesis."""
         matrix, _, _ = self._in_weights(intercept)
         least = float(np.linalg.eigvalsh(matrix)[0])
-        return max(-least, 0.0) / max(self.single, np.finfo(np.float64).tiny)
+        return max(-least, 0.0) / max(self.single, ROUNDING * self.size, TINY)
 
     def _in_weights(self, intercept: bool) -> tuple[Array, Array, Array]:
         """M, c and a with E (y - f)² = v'Mv + 2c'v + …, v = w - 1/k, at b = a'(w, 1 - Σw)."""
@@ -237,14 +260,19 @@ class _Quadratic:
         k = len(side)
         values, vectors = np.linalg.eigh(matrix)
         turned = vectors.T @ side
-        # Nothing to gain where nothing varies; the smallest ridge keeps that from being 0/0.
-        floor = np.finfo(np.float64).tiny
-        least = np.maximum(ridges * self.single, floor)
-        v = -(turned / (np.maximum(values, 0.0) + least[:, None])) @ vectors.T
+        # Nothing is known to be gained where nothing varies but by rounding. Means over the rows of
+        # each pair make no true squares: what is as small as the most negative eigenvalue is as
+        # likely to be nothing.
+        least = np.maximum(ridges * self.single, -values[0])
+        curvature = np.maximum(values, 0.0) + least[:, None]
+        known = curvature > max(ROUNDING * np.abs(values).max(), TINY)
+        v = -np.where(known, turned / np.where(known, curvature, 1.0), 0.0) @ vectors.T
         w = 1 / k + v
         return w, w @ cross[:k] - v.sum(axis=1) * cross[k]
 
     def error(self, w: Array, b: float) -> float:
-        """E (y - f)²."""
+        """E (y - f)², negative where it is not known at all."""
         point = np.concatenate([w, [1 - w.sum(), -b]])
-        return float(point @ self.form @ point)
+        error = float(point @ self.form @ point)
+        terms = np.abs(point)
+        return error if abs(error) > ROUNDING * (terms @ np.abs(self.form) @ terms) else 0.0

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
+from ..statistics.base import CannotFit
 from . import heldout
 from .found import Found
-from .heldout import Scored
+from .heldout import Folds, Scored
 from .in_passes import OperatorRows
 from .iterative import FINE, Solver
-from .problem import Problem
+from .lbfgs import LBFGS, worth_turning
+from .problem import DenseOperator, Problem
 from .solution import HeldOut, Solution
 from .task import Task, Terms
 
 # From here on an alpha of cells must earn its price.
 FEW_ROWS_OF_CELLS = 10_000
+# A path of alphas begins at this share of the trace at least.
+LEAST_START = 1e-5
 
 
 def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
@@ -28,32 +33,38 @@ def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
         raise ValueError("All rows have weight 0: there is nothing to fit.")
     Y, loss = given.targets, task.loss
     offset = np.zeros(Y.shape[1])
-    if task.intercept and loss.for_numbers and not task.heldout:
-        # These losses know differences only. Small ones beside a large offset would be rounded.
+    if task.intercept and loss.translation_invariant and not task.heldout:
+        # Small differences beside a large offset would be rounded.
         offset = each @ Y / each.sum()
         Y = Y - offset
         Y[np.abs(Y) <= 1e-14 * np.abs(offset)] = 0.0
-    solver = Solver(operator, plan.method, plan.sketch_rows)
-    problem = Problem(operator, loss, Y, each, 0.0, terms.limits, task.intercept)
+    turned, basis = operator, None
+    by_lbfgs = plan.method == LBFGS.name and terms.limits is None and not operator.of_cells
+    if by_lbfgs and operator.trace and worth_turning(*operator.shape):
+        turned, basis = cast(DenseOperator, operator).turned()
+    solver = Solver(turned, plan.method, plan.sketch_rows)
+    least = loss.least_values(Y)
+    problem = Problem(turned, loss, Y, each, 0.0, terms.limits, task.intercept, least=least)
     alpha, scored = _alpha(solver, problem, given, task, terms)
     problem = replace(problem, penalty=alpha * terms.scale)
     terms.note(f"randspan: alpha {alpha:.3g}, solver {plan.method!r}")
     found = solver.minimise(problem, None if scored is None else scored.start, FINE)
     if task.heldout and scored is None:
-        parts = heldout.folds(each, terms.seed, given.keys)
+        folds = Folds.of(each, terms.seed, given.keys)
         # Without a ridge the fit of all rows may be optimal without some of them too.
-        starts: list[Found | None] = [found if alpha else None] * len(parts)
-        if parts:
-            scored = heldout.score(solver, problem, alpha, terms.scale, parts, starts)
+        starts: list[Found | None] = [found if alpha else None] * len(folds)
+        if len(folds):
+            scored = heldout.score(solver, problem, alpha, terms.scale, folds, starts)
     point, objective = found.point, problem.objective(found.point)
     if not np.isfinite(objective):
-        raise ValueError(
+        raise CannotFit(
             f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
         )
     kept = task.heldout and scored is not None
+    coef = point.coef if basis is None else basis @ point.coef
     return Solution(
-        coef=point.coef,
-        intercept=point.intercept + offset - operator.mean @ point.coef,
+        coef=coef,
+        intercept=point.intercept + offset - operator.mean @ coef,
         alpha=alpha,
         objective=objective,
         solver=plan.method,
@@ -82,10 +93,9 @@ def _alpha(
         problem,
         terms.scale,
         operator.trace,
-        terms.seed,
+        Folds.of(given.weights, terms.seed, given.keys),
         terms.note,
-        largest=_largest_alpha(operator, terms.ridge),
-        parts=heldout.folds(given.weights, terms.seed, given.keys),
+        largest=_largest_alpha(operator, terms),
         # Small ridges take long with many cells, and change classes and errors little.
         gain=0.01 if operator.of_cells and len(given.targets) > FEW_ROWS_OF_CELLS else 0.0,
     )
@@ -102,20 +112,25 @@ def heldout_error(given: OperatorRows, task: Task, terms: Terms, out) -> float:
     problem = Problem(operator, task.loss, Y, each, 0.0, None, task.intercept)
     if operator.trace == 0:
         return problem.objective(problem.zero) / float(each.sum()) / Y.shape[1]
-    parts = heldout.folds(each, terms.seed, given.keys) if out is None else [out]
+    folds = Folds.of(each, terms.seed, given.keys)
+    if out is not None:
+        folds = Folds([out], given.keys)
     if not isinstance(task.alpha, str):
-        starts: list[Found | None] = [None] * len(parts)
-        return heldout.score(solver, problem, task.alpha, terms.scale, parts, starts).error
-    largest, trace = _largest_alpha(operator, terms.ridge), operator.trace
-    return heldout.by_heldout(
-        solver, problem, terms.scale, trace, terms.seed, largest=largest, parts=parts
-    ).error
+        starts: list[Found | None] = [None] * len(folds)
+        return heldout.score(solver, problem, task.alpha, terms.scale, folds, starts).error
+    largest, trace = _largest_alpha(operator, terms), operator.trace
+    return heldout.by_heldout(solver, problem, terms.scale, trace, folds, largest=largest).error
 
 
-def _largest_alpha(operator, ridge: float | None) -> float:
+def _largest_alpha(operator, terms: Terms) -> float:
     """Where a path of alphas begins, as a share of the trace."""
+    ridge = terms.ridge
     if not operator.of_cells:
-        return heldout.LARGEST
+        if ridge is None:
+            return heldout.LARGEST
+        # That of the squared loss suits others within a decade; where not, a path turns back.
+        likely = 10 * ridge * terms.scale / operator.trace
+        return float(np.clip(likely, LEAST_START, heldout.LARGEST))
     # Cells have a kernel with k(x, x) = 1, beside which alpha is noise over signal.
     likely = 10.0 if ridge is None else min(10.0, 10 * ridge)
     return min(heldout.LARGEST, likely / operator.shape[0])

@@ -18,8 +18,9 @@ class Shape:
     """How large a fit is.
 
     ``present`` are the rows of positive weight; ``n_cells`` is 0 as long as cells are not read;
-    ``stored`` are the bytes of the functions themselves, 0 once these are drawn; ``block`` are the
-    rows of a block, 0 for as many as are best.
+    ``stored`` are the bytes of the functions themselves, ``before`` what is taken before they are
+    evaluated (they included), ``row_bytes`` a row of X, 0 where rows are no longer there;
+    ``block`` are the rows of a block, 0 for as many as are best.
     """
 
     n_rows: int
@@ -29,6 +30,8 @@ class Shape:
     layout: Layout
     n_cells: int = 0
     stored: int = 0
+    before: int = 0
+    row_bytes: float = 0.0
     block: int = 0
 
     @property
@@ -40,10 +43,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a fit may use: threads, and bytes beyond X."""
+    """What a fit may use: threads, and bytes beyond X, of which some are ``taken`` already."""
 
     threads: int
     granted: int
+    taken: int = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes that a method may use."""
+        return max(self.granted - self.taken, 0)
 
 
 @dataclass(frozen=True)
@@ -55,9 +64,10 @@ class Cost:
 
 
 def block_bytes(shape: Shape, machine: Machine, dtype: np.dtype) -> int:
-    """A block of rows, its features and two arrays like them, for every thread."""
+    """A block of rows, in float64 and as they are wanted, its features and two arrays like them."""
     entries = 3 * shape.layout.n_columns + shape.n_features
-    return machine.threads * shape.block_rows * entries * dtype.itemsize
+    row = entries * dtype.itemsize + 8 * shape.n_features
+    return machine.threads * shape.block_rows * row
 
 
 @dataclass(frozen=True)

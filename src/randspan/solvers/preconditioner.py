@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from ..statistics.products import Pool
+from . import tiles
 from .solution import Array
 
 
@@ -66,19 +68,27 @@ class Wide(Preconditioner):
         return (G - self._up(half)) / np.sqrt(self.nu)
 
     def _down(self, V: Array) -> Array:
-        return (self.sketch @ V.astype(self.sketch.dtype)).astype(np.float64)
+        return _times(self.sketch, V)
 
     def _up(self, V: Array) -> Array:
-        return (self.sketch.T @ V.astype(self.sketch.dtype)).astype(np.float64)
+        return _times(self.sketch.T, V)
+
+
+def _times(A: NDArray, V: Array) -> Array:
+    """AV in the precision of A, whose range V may leave: gradients of huge targets do."""
+    largest = np.abs(V).max(initial=0.0)
+    unit = 2.0 ** (np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
+    return (A @ (V / unit).astype(A.dtype)).astype(np.float64) * unit
 
 
 class Sketch:
     """B, and the square that is factored for every ν: B'B or BB', whichever is smaller."""
 
-    def __init__(self, sketch: NDArray):
+    def __init__(self, sketch: NDArray, pool: Pool | None = None):
         self.tall = sketch.shape[0] >= sketch.shape[1]
         self.trace = float(np.einsum("ij,ij->", sketch, sketch, dtype=np.float64))
-        self.square = (sketch.T @ sketch if self.tall else sketch @ sketch.T).astype(np.float64)
+        self.square = tiles.square(sketch.T if self.tall else sketch, pool).astype(np.float64)
+        self.pool = pool
         self.sketch = None if self.tall else sketch
         # Rounding errors of the square may make it indefinite by about this much.
         self.rounding = 4 * float(np.finfo(sketch.dtype).eps) * self.trace
@@ -89,11 +99,10 @@ class Sketch:
         while True:
             system = self.square.copy(order="F")
             system.flat[:: len(system) + 1] += nu
-            try:
-                lower = linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+            lower = tiles.factor(system, self.pool)
+            if lower is not None:
                 break
-            except linalg.LinAlgError:
-                nu *= 10
+            nu *= 10
         if self.sketch is None:
             return Tall(lower)
         shifted = lower.copy(order="F")

@@ -10,16 +10,15 @@ of them; a pass computes scores, judges them and multiplies back while a block i
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from ..losses import Loss
+from ..losses import Loss, minimisers
 from .solution import Array
 
 Judge = Callable[[Array, slice], Array]
@@ -86,8 +85,8 @@ class Operator(Protocol):
     def rows(self, rows: NDArray) -> FewRows:
         """Some rows of Z̃, by their numbers."""
 
-    def dense(self, size: int) -> AbstractContextManager[None]:
-        """Where a dense matrix of this size is worked on: more threads, if it is worth them."""
+    def pool(self, function: Callable, items: list) -> Any:
+        """``function`` of every item, on all threads."""
 
     def sketch(self, rows: int, weights: Array | None = None) -> NDArray:
         """SD^½Z̃, D = diag(weights), for a random sparse S of so many rows with E S'S = I."""
@@ -104,6 +103,13 @@ class CellOperator(Operator, Protocol):
 
     def squares(self, each: Array) -> Array:
         """Diagonals of the cells' part of Z̃'DZ̃, D = diag(d), for every column d of ``each``."""
+
+
+class DenseOperator(Operator, Protocol):
+    """Z̃ of functions whose values are dense."""
+
+    def turned(self) -> tuple[Operator, Array]:
+        """Z̃V and V, orthonormal columns that span all rows."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,9 @@ class Problem:
     """F above, for every column of ``targets`` (all columns at once where the loss is joint).
 
     ``penalty`` is μ; ``limits`` are the half-widths of the box, one for every function, or None.
-    ``unit`` is what residuals are divided by, the gradient without weights if None.
+    ``unit`` is what residuals are divided by, the gradient without weights if None. ``least`` are
+    the smallest values that the loss has for the targets: `excess` is what F is above these, and
+    what objectives are compared by, since a loss may be negative.
     """
 
     operator: Operator
@@ -144,6 +152,7 @@ class Problem:
     limits: Array | None
     intercept: bool
     unit: float | None = None
+    least: Array | float = 0.0
 
     @property
     def n_targets(self) -> int:
@@ -157,17 +166,22 @@ class Problem:
         """The problem of one target alone."""
         if self.n_targets == 1:
             return self
-        return replace(self, unit=None, targets=np.ascontiguousarray(self.targets[:, j : j + 1]))
+        own = slice(j, j + 1)
+        least = self.least if np.ndim(self.least) == 0 else self.least[:, own]  # type: ignore[index]
+        targets = np.ascontiguousarray(self.targets[:, own])
+        return replace(self, unit=None, targets=targets, least=least)
 
     def judge(self, scores: Array, rows: slice) -> tuple[Array, Array]:
         """ω·loss and ω·slope of a block of scores."""
         targets, each = self.targets[rows], self.weights[rows, None]
-        values = self.loss.value(scores, targets)
-        return each * values.reshape(len(values), -1), each * self.loss.slope(scores, targets)
+        with np.errstate(over="ignore", invalid="ignore"):  # far along a line, which turns back
+            values = self.loss.value(scores, targets)
+            return each * values.reshape(len(values), -1), each * self.loss.slope(scores, targets)
 
     def curvature(self, scores: Array) -> Array:
         """ω·loss''."""
-        return self.weights[:, None] * self.loss.curvature(scores, self.targets)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.weights[:, None] * self.loss.curvature(scores, self.targets)
 
     @property
     def steepest(self) -> float:
@@ -176,9 +190,13 @@ class Problem:
 
     def typical_curvature(self, point: Point) -> float:
         """The mean of loss'' over rows, but no less than a hundredth of its largest value."""
-        mean = float(self.curvature(point.scores).sum() / self.weights.sum() / self.n_targets)
-        least = 0.01 * self.steepest if np.isfinite(self.steepest) else 1e-3
-        return max(mean, least)
+        steepest = self.steepest
+        if not np.isfinite(steepest):
+            steepest = 0.1 * self._mean_curvature(self.zero)
+        return max(self._mean_curvature(point), 0.01 * steepest)
+
+    def _mean_curvature(self, point: Point) -> float:
+        return float(self.curvature(point.scores).sum() / self.weights.sum() / self.n_targets)
 
     def evaluate(self, coef: Array, intercept: Array) -> Point:
         """F and its gradient, in one pass."""
@@ -207,6 +225,15 @@ class Problem:
         """F where a pass has left its scores, summed over columns."""
         values = self.judge(point.scores, slice(0, len(point.scores)))[0]
         return float(values.sum() + self.penalty * (point.coef**2).sum())
+
+    @cached_property
+    def floor(self) -> Array | float:
+        """Σω of the smallest values of the loss, for every column: F is never below that."""
+        return 0.0 if np.ndim(self.least) == 0 else self.weights @ self.least
+
+    def excess(self, point: Point) -> Array:
+        """F above its floor, for every column (all columns at once where the loss is joint)."""
+        return point.value - self.floor
 
     @cached_property
     def zero(self) -> Point:
@@ -242,14 +269,20 @@ class Problem:
         """‖∇F‖ without weights: the unit of residuals.
 
         Targets that functions say nothing about (a class that no row is in) have next to none; a
-        millionth of what slopes and features could make together is the least.
+        millionth of what slopes and features could make together is the least. Those of numbers are
+        slopes at the best constant, and a billionth of those at zero, which are rounding errors.
         """
         if self.unit is not None:
             return self.unit
-        slopes = self.loss.slope(np.zeros_like(self.targets), self.targets)
-        possible = np.sqrt(self.operator.trace * float(self.weights @ (slopes**2).sum(axis=1)))
-        norm = float(np.linalg.norm(self.zero.gradient))
-        return float(max(norm, 1e-6 * possible)) or 1.0
+        norm, far = float(np.linalg.norm(self.zero.gradient)), self._possible(0.0)
+        if self.loss.for_classes:
+            return max(norm, 1e-6 * far) or 1.0
+        return max(norm, 1e-6 * self._possible(self.zero.scores), 1e-9 * far) or 1.0
+
+    def _possible(self, scores: Array | float) -> float:
+        """The gradient of slopes at these scores, if all functions pointed their way."""
+        slopes = self.loss.slope(scores + np.zeros_like(self.targets), self.targets)
+        return float(np.sqrt(self.operator.trace * (self.weights @ (slopes**2).sum(axis=1))))
 
     def residual(self, point: Point) -> float:
         """The KKT residual: what is left of the gradient, beside the gradient without weights."""
@@ -265,18 +298,23 @@ def best_constants(loss: Loss, targets: Array, weights: Array) -> Array:
     for j, column in enumerate(targets.T):
         values, inverse = np.unique(column, return_inverse=True)
         mass = np.bincount(inverse, weights)
-        # A class that is missing altogether has its best constant at infinity; 20 is near enough.
-        low, high = (values[0], values[-1]) if loss.for_numbers else (-20.0, 20.0)
+        mass = np.ldexp(mass, -np.frexp(mass.max())[1])  # products with heavy rows overflow
 
-        def total(b: float, values=values, mass=mass) -> float:
-            return float(mass @ loss.value(np.full_like(values, b), values))
+        def slope(b: float, values=values, mass=mass) -> float:
+            return float(mass @ loss.slope(np.full_like(values, b), values))
 
-        if high > low:
-            exact = {"xatol": 1e-9 * (high - low)}
-            fitted = optimize.minimize_scalar(
-                total, bounds=(low, high), method="bounded", options=exact
-            )
-            found[j] = fitted.x
+        low, high = _around(loss, values)
+        if slope(low) >= 0 or slope(high) <= 0:
+            found[j] = low if slope(low) >= 0 else high
         else:
-            found[j] = low
+            found[j] = optimize.brentq(slope, low, high, xtol=1e-12 * (high - low), maxiter=500)
     return found
+
+
+def _around(loss: Loss, values: Array) -> tuple[float, float]:
+    """Where the best constant lies: between the best scores of single targets."""
+    if not loss.for_numbers:
+        # A class that is missing altogether has its best constant at infinity; 20 is near enough.
+        return -20.0, 20.0
+    best = values if loss.translation_invariant else minimisers(loss, values)
+    return float(best.min()), float(best.max())

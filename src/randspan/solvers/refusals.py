@@ -125,7 +125,15 @@ def named(solver: str) -> Method:
     return next(method for (name, _), method in METHODS.items() if name == solver)
 
 
-def too_large(shape: Shape, task: Task, machine: Machine, needed: int, method: str) -> MemoryError:
+class TooLarge(MemoryError):
+    """A fit that needs more bytes than are granted."""
+
+    def __init__(self, message: str, needed: int):
+        super().__init__(message)
+        self.needed = needed
+
+
+def too_large(shape: Shape, task: Task, machine: Machine, needed: int, method: str) -> TooLarge:
     """The error of a fit that does not fit."""
     layout = shape.layout
     what = f"{shape.n_rows} rows"
@@ -140,7 +148,8 @@ def too_large(shape: Shape, task: Task, machine: Machine, needed: int, method: s
         advice = "use fewer functions or more memory"
     limit = task.memory_limit
     asked = "there are" if limit is None else f"memory_limit={limit!r} grants"
-    return MemoryError(
+    return TooLarge(
         f"{asked} {machine.granted / 1e9:.3g} GB; {what} need at least {needed / 1e9:.3g} GB "
-        f"(solver {method!r}): {advice}."
+        f"(solver {method!r}): {advice}.",
+        needed,
     )

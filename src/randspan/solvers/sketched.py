@@ -21,6 +21,8 @@ from .solution import Array
 MAX_STEPS = 500
 # Conjugate gradients in float32 products gain this much before the gradient is computed anew.
 GAIN = 1e-3
+# The objective may rise by this share of it where it hardly falls any more.
+RISES = 1e-6
 
 
 class Sketched(InPasses):
@@ -61,7 +63,10 @@ def minimise(
         )
         steps += taken
         coef = point.coef + preconditioner.apply(inner[:-1])
-        point = exact.evaluate(coef, point.intercept + unit * inner[-1])
+        following = exact.evaluate(coef, point.intercept + unit * inner[-1])
+        if (following.value > (1 + RISES) * _floor(problem, point)).any():
+            return Found(point, steps, False, "rounding errors hide any further descent")
+        point = following
 
 
 def _floor(problem: Problem, point: Point) -> Array:

@@ -8,7 +8,11 @@ from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
+from ..once import Remembers, once
+from ..statistics.base import CannotFit
+from ..statistics.products import Pool
 from .plan import Plan
 from .validation import UNKNOWN, Validation, of_squares
 
@@ -35,7 +39,7 @@ class IllConditioned(np.linalg.LinAlgError):
     """The statistics at hand are too ill-conditioned; the message says what would do."""
 
 
-class Posterior(ABC):
+class Posterior(Remembers, ABC):
     """(Z̃'Z̃ + μI)⁻¹, however it was factored."""
 
     @property
@@ -43,13 +47,33 @@ class Posterior(ABC):
         """The trace of the smoother, for those that compute it late."""
         raise NotImplementedError
 
+    def prepare(self, pool: Pool) -> None:
+        """Compute what all rows need, by the threads of ``pool``, where that is left for later."""
+        return
+
     @abstractmethod
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
         """z'(Z̃'Z̃ + μI)⁻¹z for rows z; ``squares`` are ‖z‖² where Z does not tell them."""
 
+    def left_out(self) -> tuple[Array, Array] | None:
+        """Scores of training rows without what is left out with them, where it holds the rows.
+
+        And their leverages h/(1 - gh) in the fits without them.
+        """
+        return None
+
+    @property
+    def root(self) -> Array:
+        """T with ‖Tz‖² = z'(Z̃'Z̃ + μI)⁻¹z for training rows z."""
+        raise NotImplementedError
+
     def through(self, C: Array, mean: Array | None) -> Posterior | None:
         """The same for rows ψ with z = Cψ - mean, where that saves the product."""
         return None
+
+    def of_mixed(self, C: Array, mean: Array | None) -> Posterior | None:
+        """`through` for the one C and mean that the functions of this solution have."""
+        return once(self, "_of_mixed", lambda: self.through(C, mean))
 
 
 @dataclass(frozen=True)
@@ -91,10 +115,14 @@ class Triangle(Posterior):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Scores of rows by models that did not see them: row indices, and a line of scores each."""
+    """Scores of rows by models that did not see them: row indices, and a line of scores each.
+
+    ``leverages`` are those of the rows in these models, where a formula knows them.
+    """
 
     rows: NDArray[np.intp]
     scores: Array
+    leverages: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +210,7 @@ class LeastSquares(Solution):
     residual_sum, target_scatter : ndarray of shape (n_targets,)
         Σω(y - f)² and Σω(y - ȳ)² on the training rows.
     gcv_error : float
-        (RSS/Σω)/(1 - df/Σω)², averaged over targets: a mean squared error on new rows (see `gcv`).
+        (RSS/Σω)/(1 - df/n)², averaged over targets: a mean squared error on new rows (see `gcv`).
     posterior : Posterior
         For standard deviations and leave-one-out.
     """
@@ -213,7 +241,7 @@ class LeastSquares(Solution):
     @property
     def validation(self) -> Validation:
         known = self.estimate
-        return known or of_squares("gcv", self.gcv_error, self.weight - self.degrees_of_freedom)
+        return known or of_squares("gcv", self.gcv_error, self.counted - self.degrees_of_freedom)
 
     @property
     def gcv_error(self) -> float:
@@ -222,10 +250,10 @@ class LeastSquares(Solution):
 
     @property
     def noise_variance(self) -> Array:
-        """RSS/(Σω - df) for every target."""
+        """(RSS/Σω)/(1 - df/n) for every target, n what degrees of freedom are compared with."""
         free = self.weight * (1 - self.degrees_of_freedom / self.counted)
         if free <= 1e-10 * self.weight:
-            raise ValueError(
+            raise CannotFit(
                 f"With {self.degrees_of_freedom:.4g} degrees of freedom for rows that count as "
                 f"{self.counted:.4g}, nothing is left to estimate the noise from: use a larger "
                 "alpha or fewer functions, and scale sample weights to a mean of 1."
@@ -234,23 +262,25 @@ class LeastSquares(Solution):
 
 
 def gcv(residual_sum, target_scatter, degrees_of_freedom, weight, counted):
-    """(RSS/Σω)/(1 - df/Σω)²; infinite where the model has as many freedoms as rows.
+    """(RSS/Σω)/(1 - df/n)²; infinite where the model has as many freedoms as rows.
 
-    With fewer rows than functions df is compared with the number of distinct rows instead of Σω
-    (``counted``). A model that passes through every point has as many freedoms as points, and no
-    more for points that stand twice or weigh more: beside Σω it would seem to have some left, and
-    its residual of zero would win over every other model.
+    df is compared with the number of distinct inputs where that is smaller than Σω, or than the
+    number of functions (``counted``). A model that passes through every point has as many freedoms
+    as points, and no more for points that stand twice or weigh more: beside Σω it would seem to
+    have some left, and its residual of zero would win over every other model.
 
     Residuals are differences of sums and known to about 1e-12 of the target's scatter only. That
     much is added, so that models which all fit perfectly are not ranked by their rounding errors.
     """
     free = np.maximum(1 - np.asarray(degrees_of_freedom) / counted, 0)
-    residual_sum = residual_sum + 1e-12 * target_scatter
+    # Of rows that were forgotten so much may be left that the scatter is a little below zero.
+    residual_sum = residual_sum + 1e-12 * np.maximum(target_scatter, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(free > 1e-10, residual_sum / weight / free**2, np.inf)
 
 
 def relative(residual: Array, right: Array) -> float:
     """‖residual‖/‖right‖, 0 for a problem whose right side is zero."""
-    norm = float(np.linalg.norm(right))
-    return float(np.linalg.norm(residual)) / norm if norm > 0 else 0.0
+    # Of vectors BLAS scales what it squares, so that nothing overflows.
+    norm = float(linalg.norm(right.ravel()))
+    return float(linalg.norm(residual.ravel())) / norm if norm > 0 else 0.0

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..statistics import Factor, Moments
-from ..statistics.moments import UNIT
+from ..statistics.moments import UNDERFLOWS, UNIT, left_of_mean
 from .left_out import Judges
 from .solution import (
     NEVER_SEEN,
@@ -91,11 +91,11 @@ class Spectrum:
 
         def squares(Z: NDArray, rows: slice) -> Array:
             inside = (Z - self.mean) @ vectors
-            away = np.zeros((len(inside), len(mu)))
-            for target, weights in zip(Y[rows].T, pulled.T, strict=True):
-                away += (target[:, None] - inside @ (weights[:, None] * shrunk)) ** 2
-            inside *= inside
-            return judges.squares(away / Y.shape[1], inside @ shrunk + each, rows)
+            away = (
+                target[:, None] - inside @ (weights[:, None] * shrunk)
+                for target, weights in zip(Y[rows].T, pulled.T, strict=True)
+            )
+            return judges.squares(away, inside**2 @ shrunk + each, rows)
 
         return judges.map(squares)
 
@@ -119,8 +119,8 @@ class Spectrum:
         vectors = self.basis[:, kept] / self.lengths[kept]
         residual_sum = self.residual_sum(mu)
         # ‖w‖² in terms of the spectrum.
-        squares = (self.scores[kept] ** 2).sum(axis=1)
-        norm = float(self.values[kept] / (self.values[kept] + mu) ** 2 @ squares)
+        pulled = np.sqrt(self.values[kept]) / (self.values[kept] + mu)
+        norm = float(((pulled[:, None] * self.scores[kept]) ** 2).sum())
         return LeastSquares(
             coef=coef,
             intercept=self.target_mean - self.mean @ coef,
@@ -149,6 +149,10 @@ class SpectralPosterior(Posterior):
     vectors: Array
     mu: float
 
+    @property
+    def root(self) -> Array:
+        return (self.vectors / np.sqrt(self.values + self.mu)).T
+
     def quadratic(self, Z: Array, squares: Array | None = None) -> Array:
         inside = Z @ self.vectors
         sums = inside**2 @ (1 / (self.values + self.mu))
@@ -168,25 +172,23 @@ class SpectralPosterior(Posterior):
         if self.vectors.shape[1] < k or self.mu == 0 or np.triu(C, 1).any():
             return None
         # M = (Λ + μ)^{-1/2}V' = QL: a triangle with the same lengths ‖Mz‖ = ‖Lz‖.
-        root = (self.vectors / np.sqrt(self.values + self.mu)).T
-        [upper] = linalg.qr(root[:, ::-1], mode="r", check_finite=False)
+        [upper] = linalg.qr(self.root[:, ::-1], mode="r", check_finite=False)
         return Triangle(upper[::-1, ::-1]).after(C, mean)
 
 
 def check_remains(moments: Moments) -> None:
     """Refuse moments of which forgetting has left little more than rounding errors."""
-    if moments.error > 1e-5 * moments.trace:
+    if moments.drowned:
         raise IllConditioned(
             "So much was forgotten that the rounding errors it left behind are no longer small "
             "beside what remains: fit the remaining rows anew."
         )
 
 
-def from_moments(moments: Moments, intercept: bool) -> Spectrum:
+def from_moments(moments: Moments, intercept: bool, dtype: np.dtype) -> Spectrum:
     """Eigenvectors of the scatter: Z̃'Z̃ = V·diag(λ)·V', s = V'Z̃'y/√λ."""
     start = time.perf_counter()
-    if not intercept:
-        moments = moments.about_origin()
+    moments = moments.centred(intercept, dtype)
     check_remains(moments)
     scatter, cross = moments.scatter, moments.cross
     values, vectors = _eigenvectors(scatter)
@@ -232,7 +234,7 @@ def from_factor(factor: Factor, intercept: bool) -> Spectrum:
     # what is left of their mean is rounding.
     size = max(factor.rows, Z.shape[1])
     left_over = 4 * np.sqrt(size) * UNIT * np.sqrt(factor.weight) * np.linalg.norm(mean)
-    kept = roots > np.maximum(size * 2 * UNIT * roots.max(initial=0.0), left_over)
+    kept = roots > max(size * 2 * UNIT * roots.max(initial=0.0), left_over, UNDERFLOWS**0.5)
     scores = left.T[kept] @ Y
     return _from_rows(
         Z,
@@ -258,6 +260,8 @@ def from_few_rows(factor: Factor, intercept: bool) -> Spectrum:
     """The dual: eigenvectors U of Z̃Z̃', which is n × n for a factor that still is its rows."""
     start = time.perf_counter()
     Z, Y, mean, target_mean = factor.centred(intercept)
+    if np.vdot(Z, Z) <= left_of_mean(factor.weight, mean, Z.dtype):
+        Z = np.zeros_like(Z)
     values, vectors = _eigenvectors(Z @ Z.T)
     values = np.maximum(values, 0)
     scores = vectors.T @ Y
@@ -297,7 +301,7 @@ def _eigenvectors(matrix: Array) -> tuple[Array, Array]:
 
 
 def _more_than_rounding(values: Array) -> NDArray[np.bool_]:
-    return values > len(values) * 2 * UNIT * values.max(initial=0.0)
+    return values > max(len(values) * 2 * UNIT * values.max(initial=0.0), UNDERFLOWS)
 
 
 def _svd(Z: Array):

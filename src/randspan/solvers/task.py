@@ -37,6 +37,10 @@ class Task:
         Whether scores of rows that had no part in them are wanted (for probabilities).
     lenient : bool
         Whether alpha may be as much larger as statistics need it to be.
+    clip : "auto", float or None
+        What predictions are clipped to: the range of the targets, ±clip, or nothing.
+    margin : float
+        By what share of the range of the targets predictions may leave it.
     """
 
     loss: Loss
@@ -48,6 +52,8 @@ class Task:
     memory_limit: int | str | None = None
     heldout: bool = False
     lenient: bool = False
+    clip: float | str | None = None
+    margin: float = 0.0
 
     @property
     def searches(self) -> bool:
@@ -59,6 +65,18 @@ class Task:
         """Whether this is the squared loss without a box, of which sums over rows know all."""
         return self.loss.squared and self.bound is None
 
+    def range(self, extent: Array) -> Array | None:
+        """What predictions are clipped to, for targets of an extent; None where they are not.
+
+        The extent of targets that nobody has looked at is infinite.
+        """
+        if self.clip is None or not np.isfinite(extent).all():
+            return None
+        if isinstance(self.clip, str):
+            beyond = self.margin * (extent[1] - extent[0])
+            return np.array([extent[0] - beyond, extent[1] + beyond])
+        return np.outer([-1.0, 1.0], np.full(extent.shape[1], float(self.clip)))
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -66,8 +84,8 @@ class Terms:
 
     ``scale`` is k of the ridge alpha·k, ``limits`` are the half-widths of the box, ``seed`` deals
     rows into folds, ``ridge`` is where a search for alpha may begin, ``judges`` are rows that it is
-    judged by where rows are at hand, ``pool`` is a map over threads, ``note`` takes lines of
-    progress.
+    judged by where rows are at hand, ``range`` is what predictions are clipped to, ``pool`` is a
+    map over threads, ``note`` takes lines of progress.
     """
 
     plan: Plan
@@ -76,5 +94,6 @@ class Terms:
     seed: int = 0
     ridge: float | None = None
     judges: Judges | None = None
+    range: Array | None = None
     pool: Callable[[Callable, list], Any] | None = None
     note: Callable[[str], None] = lambda text: None

@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
+
+from ..keys import Keys
+from ..text import html_table
+
+Array = NDArray[np.float64]
 
 #: estimates that are formulas of the squared loss, and take functions for independent of targets
 FORMULAS = ("leave_one_out", "gcv")
@@ -31,17 +37,51 @@ class Validation:
         How far the error may be off because rows are finitely many.
     reason : str
         Why there is none.
+    variance : float or None
+        Of the targets, averaged over them, where the error is a mean squared error of a regressor
+        and the targets are known well enough.
     """
 
     kind: str | None
     error: float | None = None
     standard_error: float | None = None
     reason: str = ""
+    variance: float | None = None
+
+    @property
+    def r2(self) -> float | None:
+        """1 - error/variance, the share of the variance of the targets that is explained."""
+        if self.error is None or not self.variance:
+            return None
+        return 1 - self.error / self.variance
+
+    @property
+    def rmse(self) -> float | None:
+        """The root of a mean squared error, in the units of the targets."""
+        if self.error is None or self.variance is None:
+            return None
+        return float(np.sqrt(self.error))
 
     def __str__(self) -> str:
         if self.kind is None:
             return f"no error estimate: {self.reason}"
-        return f"{self.error:.4g} ± {self.standard_error:.2g} ({self.kind})"
+        return "; ".join(text for _, text in reversed(self._lines()))
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """What is known, by its names."""
+        what = "mean loss" if self.variance is None else "mean squared error (units of y, squared)"
+        lines = [(what, f"{self.error:.4g} ± {self.standard_error:.2g} ({self.kind})")]
+        if self.rmse is not None:
+            lines.append(("its root (units of y)", f"RMSE {self.rmse:.4g}"))
+        if self.r2 is not None:
+            lines.append(("share of the variance explained", f"R² {self.r2:.4g}"))
+        return lines
+
+    def _repr_html_(self) -> str:
+        """In a notebook."""
+        if self.kind is None:
+            return html_table(("error on new rows", ""), [("not known", self.reason)])
+        return html_table(("error on new rows", ""), self._lines())
 
 
 UNKNOWN = Validation(None, reason="no rows were held out, which would have cost another fit")
@@ -53,10 +93,30 @@ def of_squares(kind: str, error: float, freedoms: float) -> Validation:
     return Validation(kind, float(error), float(doubt))
 
 
-def of_losses(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Validation:
-    """The mean of the losses of rows held out."""
+def of_losses(values: Array, weights: Array, keys: Keys | None = None) -> Validation:
+    """The mean of the losses of rows held out; those of equal keys were left out together."""
+    error, doubt = mean_of(values, weights, keys)
+    return Validation("heldout", error, doubt if len(values) > 1 else np.inf)
+
+
+def uncertain(doubt: float, freedoms: float, rows: float) -> float:
+    """The standard error of rows left out, for a model of so many degrees of freedom.
+
+    Left-out errors of rows that share freedoms are not independent: they tell as much as
+    ``rows - freedoms`` of them would, as in `of_squares`, and as a quarter of them at least.
+    """
+    return float(doubt / np.sqrt(max(1 - freedoms / rows, 0.25)))
+
+
+def mean_of(values: Array, weights: Array, keys: Keys | None = None) -> tuple[float, float]:
+    """The weighted mean v̄ and its standard error √Σs²(v - v̄)², s the shares of the weights.
+
+    Rows of equal keys tell no more than one of them: their mean is one value.
+    """
+    if keys is not None:
+        _, sets = np.unique(keys, return_inverse=True)
+        total = np.bincount(sets, weights).astype(np.float64)
+        values, weights = np.bincount(sets, weights * values) / total, total
     share = weights / weights.sum()
-    error = float(share @ values)
-    # Σ s² (v - v̄)² is the variance of a weighted mean; it is 0 for one row, which tells nothing.
-    doubt = np.sqrt(share**2 @ (values - error) ** 2) if len(values) > 1 else np.inf
-    return Validation("heldout", error, float(doubt))
+    mean = float(share @ values)
+    return mean, float(linalg.norm(share * (values - mean)))  # BLAS scales: no square overflows

@@ -27,6 +27,13 @@ NOT_FINITE = (
 NO_ROWS = "The model holds no rows (all were forgotten, or have weight 0)."
 
 
+class CannotFit(ValueError):
+    """What was asked for is not wrong, but these rows, or sums of them, do not allow it.
+
+    Of several candidates the others may do. (Any other ValueError is one for all.)
+    """
+
+
 class Engine(Protocol):
     """Who runs the blocks of features."""
 
@@ -101,6 +108,16 @@ class Statistics(ABC):
         raise NotImplementedError(f"{self.name} keep no rows.")
 
     @property
+    def target_variance(self) -> float | None:
+        """The variance of the targets, averaged over them; None where it is not known."""
+        return None
+
+    @property
+    def drowned(self) -> bool:
+        """Whether little more is left than the rounding errors of what was forgotten."""
+        return False
+
+    @property
     @abstractmethod
     def size(self) -> int:
         """The size of the matrices that weights are solved for with."""
@@ -114,7 +131,7 @@ class Statistics(ABC):
         """Refuse sums that are not finite: functions of some row were not."""
         for array in self.arrays().values():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
-                raise ValueError(NOT_FINITE)
+                raise CannotFit(NOT_FINITE)
 
     def cannot_add(self, other: Statistics) -> ValueError:
         return ValueError(

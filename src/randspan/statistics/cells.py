@@ -16,13 +16,12 @@ from scipy import sparse
 
 from ..families import Functions
 from ..families.parts.cells import CellFunctions, Table, indicators
-from ..families.parts.out_of_bag import row_keys
 from ..features import Features
 from ..frame import Frame
-from . import copies
 from .base import Engine, Statistics
 from .kept import Kept, RowKeeping
 from .products import Products
+from .together import Together
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +32,7 @@ class Cells(RowKeeping):
     ----------
     kept : Kept
         ``cells`` of shape (n_groups, n_rows), ``targets``, ``weights``; ``inputs`` where dense
-        functions are to be evaluated again; ``keys`` by which rows are known again where cells
-        have learned from some (`out_of_bag.row_keys`).
+        functions are to be evaluated again; ``keys`` by which rows are known again.
     parts : list of CellFunctions
         The groups of cells, with all cells that hold one of the rows (or did).
     """
@@ -66,8 +64,9 @@ class Cells(RowKeeping):
         more = {}
         if functions.dense_part is not None:
             more["inputs"] = cast(NDArray, source.X.copy())
-        if functions.out_of_bag is not None:
-            more["keys"] = row_keys(source.X, source.targets())
+        if functions.out_of_bag is not None and functions.out_of_bag.inputs is None:
+            # Functions from a file of old, whose rows are kept by other keys.
+            more["keys"] = functions.out_of_bag.names(source.keys, source.targets())
         return cls(Kept.of(source, cells=cells, **more), parts)
 
     def plus(self, other: Statistics) -> Cells:
@@ -127,10 +126,10 @@ class Cells(RowKeeping):
         if dense is not None:
             values = dense.evaluate(frame.rows(arrays["inputs"], np.float64))
             Z = sparse.hstack([sparse.csr_array(values), Z], format="csr")
-        targets, each, places = arrays["targets"], arrays["weights"], self.kept.places()
-        kinds = copies.Kinds.of(places, targets, each)
-        gone = copies.weights_gone(places, targets, each)
-        return Products(kinds, targets[kinds.first], each, gone, features=Z[kinds.first])
+        together = Together.of_source(self.kept.source)
+        known = (together, together, arrays["weights"], self.kept.source.distinct)
+        count = 0 if dense is None else dense.n_columns
+        return Products(*known, features=Z[together.first], groups=len(self.counts), dense=count)
 
     def arrays(self) -> dict[str, NDArray]:
         tables = [t.keys[:n] for p in self.parts for t, n in zip(p.tables, p.counts, strict=True)]

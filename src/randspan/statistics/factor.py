@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..families import Functions
 from ..features import Features
 from .base import Array, Engine, Statistics
-from .moments import NO_KEYS, Keys, Moments, counted, joined, of_present
+from .moments import NO_KEYS, Keys, Moments, counted, joined, most_keys, of_present
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Factor(Statistics):
     @classmethod
     def read(cls, features: Features, engine: Engine) -> Factor:
         source, k = features.source, features.n_columns
-        few = source.present <= k
+        few = source.present <= most_keys(k)
 
         def add(total: Factor, Z: NDArray, rows: slice) -> Factor:
             keys = features.keys(rows) if few else None
@@ -67,7 +67,7 @@ class Factor(Statistics):
         if len(root) > 2 * root.shape[1]:
             root = np.asarray(np.linalg.qr(root, mode="r"))
         rows, weight = self.rows + other.rows, self.weight + other.weight
-        keys = joined(self.keys, other.keys, +1, self.n_functions)
+        keys = joined(self.keys, other.keys, +1, most_keys(self.n_functions))
         return Factor(rows, weight, root, self.n_targets, keys)
 
     def minus(self, other: Statistics) -> Factor:
@@ -93,6 +93,13 @@ class Factor(Statistics):
         )
 
     @property
+    def target_variance(self) -> float | None:
+        if self.weight <= 0:
+            return None
+        Y = self.centred(intercept=True)[1]
+        return float((Y**2).sum(axis=0).mean() / self.weight)
+
+    @property
     def size(self) -> int:
         return self.n_functions
 
@@ -102,7 +109,7 @@ class Factor(Statistics):
 
     @property
     def counted(self) -> float:
-        """Σω, or the number of distinct rows where they are fewer than functions."""
+        """What degrees of freedom are compared with."""
         return counted(self.rows, self.n_functions, self.weight, self.keys)
 
     @property

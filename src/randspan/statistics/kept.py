@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..families.parts.rows import fingerprints, mixed_in
-from ..sources import Source
+from ..keys import Keys, keys_of, mixed_in
+from ..sources import Source, of_arrays
 from .base import Statistics
 
-Keys = NDArray[np.uint64]
 #: arrays by name; inputs may be sparse, which no type tells
 Block = dict[str, NDArray]
 
@@ -27,7 +26,7 @@ SPARSE = ("data", "indices", "indptr")
 class Kept:
     """Blocks of arrays in the order they came; one block as soon as somebody asks for all rows.
 
-    A block has ``targets`` and ``weights``, and what else its statistics keep of a row.
+    A block has ``targets``, ``weights`` and ``keys``, and what else its statistics keep of a row.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -35,7 +34,8 @@ class Kept:
     @classmethod
     def of(cls, source: Source, **arrays: NDArray) -> Kept:
         """The rows of a source: targets, weights, and what else is kept of them."""
-        return cls(({"targets": source.targets(), "weights": source.each, **arrays},))
+        known = {"targets": source.targets(), "weights": source.each, "keys": source.keys}
+        return cls((known | arrays,))
 
     def __len__(self) -> int:
         return sum(len(block["weights"]) for block in self.blocks)
@@ -48,10 +48,18 @@ class Kept:
         """The arrays of all rows."""
         if len(self.blocks) != 1:
             first = self.blocks[0] if self.blocks else {}
-            whole = {name: _stacked(name, [b[name] for b in self.blocks]) for name in first}
+            shared = [name for name in first if all(name in block for block in self.blocks)]
+            whole = {name: _stacked(name, [b[name] for b in self.blocks]) for name in shared}
             # The same rows: what was concatenated once is not kept twice.
             object.__setattr__(self, "blocks", (whole,) if whole else ())
         return self.blocks[0] if self.blocks else {}
+
+    @property
+    def source(self) -> Source:
+        """The rows; X has no columns where their inputs are not kept."""
+        arrays = self.arrays
+        X = arrays.get("inputs", np.empty((len(self), 0)))
+        return of_arrays(X, arrays["targets"], arrays["weights"], None, self.places())
 
     def plus(self, other: Kept) -> Kept:
         return Kept(self.blocks + other.blocks)
@@ -87,10 +95,12 @@ class Kept:
         return mixed_in(self.places(), np.ascontiguousarray(numbers.T).view(np.uint64))
 
     def places(self) -> Keys:
-        """A number for every row, by its inputs, or by its cells where no inputs are kept."""
+        """The key of every row, or a number by its cells where no keys were kept."""
         arrays = self.arrays
-        if "inputs" in arrays:
-            return fingerprints(arrays["inputs"])
+        if "keys" in arrays:
+            return arrays["keys"]
+        if "inputs" in arrays:  # of a file written when keys were not kept
+            return keys_of(arrays["inputs"])
         return mixed_in(np.zeros(len(self), dtype=np.uint64), arrays["cells"])
 
     def plain(self) -> dict[str, NDArray]:
@@ -143,6 +153,15 @@ class RowKeeping(Statistics):
     @property
     def weight(self) -> float:  # type: ignore[override]
         return self.kept.weight
+
+    @property
+    def target_variance(self) -> float | None:
+        if self.weight <= 0:
+            return None
+        arrays = self.kept.arrays
+        share = arrays["weights"] / arrays["weights"].sum()
+        away = arrays["targets"] - share @ arrays["targets"]
+        return float((share @ away**2).mean())
 
     @property
     def size(self) -> int:

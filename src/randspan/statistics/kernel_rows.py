@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from ..families import Functions
 from ..features import Features
 from ..frame import Frame
-from . import copies
+from ..keys import keys_of
 from .base import Engine, Statistics
 from .kept import Kept, RowKeeping
 from .products import Products
+from .together import Together
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class KernelRows(RowKeeping):
 
     @classmethod
     def read(cls, features: Features, engine: Engine) -> KernelRows:
-        source = features.source
+        source = features.source.without_absent()
         return cls(Kept.of(source, inputs=cast(NDArray, source.X.copy())))
 
     def plus(self, other: Statistics) -> KernelRows:
@@ -43,18 +44,19 @@ class KernelRows(RowKeeping):
         return KernelRows(self.kept.without(other.kept))
 
     def columns(self, functions: Functions) -> Functions:
-        return functions.with_training_rows(self.kept.arrays["inputs"]) if self.rows else functions
+        arrays = self.kept.arrays
+        return functions.with_training_rows(arrays["inputs"]) if arrays else functions
 
     def products(self, frame: Frame, functions: Functions) -> Products:
         """k(x_i, x_j) of all different rows, in closed form."""
-        arrays, inputs = self.kept.arrays, self.kept.places()
-        targets, each, X = arrays["targets"], arrays["weights"], arrays["inputs"]
-        kinds, present = copies.Kinds.of(inputs, targets, each), each > 0
-        gone = np.zeros(len(each))
-        known = (inputs[present], targets[present], each[present], X[present])
-        gone[present] = copies.weights_gone(*known)
-        rows = frame.rows(X[kinds.first], np.float64)
-        return Products(kinds, targets[kinds.first], each, gone, functions, rows)
+        source, each = self.kept.source, self.kept.arrays["weights"]
+        together = inputs = Together.of_source(source)
+        if source.left_out_keys is not source.keys:  # equal rows are one line all the same
+            inputs = Together.of(keys_of(source.X), source.targets(), each)
+        # Where all rows differ they are not copied.
+        every = np.array_equal(inputs.first, np.arange(len(each)))
+        rows = frame.rows(source.X if every else source.X[inputs.first], np.float64)
+        return Products(inputs, together, each, source.distinct, functions, rows)
 
     def arrays(self) -> dict[str, NDArray]:
         return self.kept.plain()

@@ -12,22 +12,25 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from ..families import Functions
 from ..features import Features
+from ..keys import Keys, count_of_sets
+from . import remaining
 from .base import Array, Engine, Statistics
 
-Keys = NDArray[np.uint64]
 NO_KEYS: Keys = np.empty(0, dtype=np.uint64)
 
-# A row removed must leave a scatter that is not negative; rounding is forgiven up to here.
-FORGIVEN = 1e-6
-
 UNIT = float(np.finfo(np.float64).eps) / 2
+# Sums of squares below are those of functions that underflow: products with them are no numbers.
+UNDERFLOWS = 1e-140
 
-# Up to here a factorisation is nothing beside the rows that are removed.
-FEW_FUNCTIONS = 500
+# Units of rounding that features of one row may differ by from block to block (a few) and that a
+# mean of equal ones may be off by (some tens).
+ROUNDINGS = 64
+
+# Keys of so many rows are kept: one megabyte of them.
+FEW_KEYS = 2**17
 
 # Entries of the scatter that are updated at once: they stay in the cache.
 AT_ONCE = 2**15
@@ -40,7 +43,8 @@ class Moments(Statistics):
     ``noise`` is about how large the rounding errors of float32 features are in the scatter, as a
     matrix norm; ``rounding`` is that of one block as a share of its trace. ``peak`` is the largest
     trace the scatter ever had: what was forgotten leaves its rounding errors behind. ``keys`` are
-    fingerprints of the rows as long as they are fewer than functions: see `counted`.
+    those of the rows as long as these are few (`most_keys`): see `counted`. ``largest`` are the
+    largest Σωz² and Σωy² that every column had before rows were forgotten.
     """
 
     name: ClassVar[str] = "moments"
@@ -56,6 +60,7 @@ class Moments(Statistics):
     rounding: float = 0.0
     peak: float = 0.0
     keys: Keys | None = None
+    largest: Array | None = None
 
     @classmethod
     def of(
@@ -122,7 +127,7 @@ class Moments(Statistics):
     @classmethod
     def read(cls, features: Features, engine: Engine) -> Moments:
         source, k = features.source, features.n_columns
-        few = source.present <= k
+        few = source.present <= most_keys(k)
 
         def add(total: Moments, Z: NDArray, rows: slice) -> Moments:
             # The first block of each thread tells how much rounding the products cost.
@@ -149,24 +154,18 @@ class Moments(Statistics):
                 f"Cannot forget {old.rows} rows of weight {old.weight:g}: the model holds "
                 f"{self.rows} rows of weight {self.weight:g}."
             )
+        if not _all_known(self.keys, old.keys):
+            raise ValueError(
+                "These rows were not in the model. Hand in the rows and targets it was fitted on."
+            )
         left = self._combined(old, -1)
-        variances = np.append(np.diagonal(self.scatter), self.target_scatter)
-        gone = np.append(np.diagonal(old.scatter), old.target_scatter)
-        if left.weight > 0:
-            remaining = np.append(np.diagonal(left.scatter), left.target_scatter)
-            rounding = FORGIVEN * variances
-            rounding[: self.n_functions] += 10 * left.error
-            possible = remaining >= -rounding
-        else:  # all weight is gone, so these must have been all rows
-            possible = np.abs(variances - gone) <= FORGIVEN * variances
-        # Where nothing varies there is nothing to compare but rounding errors.
-        possible |= variances <= 1e-12 * variances.max()
-        if not possible.all() or not _all_known(self.keys, old.keys) or not _positive(left, self):
+        if not remaining.possible(self, old, left):
             raise ValueError(
                 "These rows cannot have been in the model: without them a variance would be "
                 "negative. Hand in the rows, targets and weights it was fitted on."
             )
-        return left
+        # Of targets that are all alike by now rounding errors are left, of any sign.
+        return replace(left, target_scatter=np.maximum(left.target_scatter, 0.0))
 
     def absorb(self, other: Moments) -> Moments:
         return self._combined(other, +1, own=True)
@@ -177,7 +176,7 @@ class Moments(Statistics):
             return self
         if self.weight == 0:
             scatter = other.scatter.astype(np.float64, copy=False)
-            keys = joined(self.keys, other.keys, +1, self.n_functions)
+            keys = joined(self.keys, other.keys, +1, most_keys(self.n_functions))
             return replace(other, scatter=scatter, keys=keys)
         weight = self.weight + sign * other.weight
         if weight <= self.weight * 1e-12 and sign < 0:
@@ -208,9 +207,14 @@ class Moments(Statistics):
             # products, as stumps have them, are not, but point where the scatter itself is large.)
             noise=float(np.hypot(self.noise, other.noise)),
             rounding=max(self.rounding, other.rounding),
-            keys=joined(self.keys, other.keys, sign, self.n_functions),
+            keys=joined(self.keys, other.keys, sign, most_keys(self.n_functions)),
+            largest=self.largest_squares if sign < 0 else self._largest_of(other),
         )
         return replace(left, peak=max(self.peak, other.peak, left.trace))
+
+    @property
+    def target_variance(self) -> float | None:
+        return float(self.target_scatter.mean() / self.weight) if self.weight > 0 else None
 
     @property
     def size(self) -> int:
@@ -226,65 +230,81 @@ class Moments(Statistics):
 
     @property
     def counted(self) -> float:
-        """Σω, or the number of distinct rows where they are fewer than functions."""
+        """What degrees of freedom are compared with."""
         return counted(self.rows, self.n_functions, self.weight, self.keys)
+
+    @property
+    def largest_squares(self) -> Array:
+        """The largest Σωz² and Σωy² that every column ever had."""
+        means = np.append(self.mean, self.target_mean)
+        squares = np.append(np.diagonal(self.scatter), self.target_scatter)
+        squares = squares + self.weight * means**2
+        return squares if self.largest is None else np.maximum(squares, self.largest)
+
+    def _largest_of(self, other: Moments) -> Array | None:
+        known = [one.largest for one in (self, other) if one.largest is not None]
+        return np.max(known, axis=0) if known else None
 
     @property
     def error(self) -> float:
         """About how large all rounding errors in the scatter are: the blocks', and the sums'."""
         return self.noise + UNIT * self.peak
 
+    def centred(self, intercept: bool, dtype: np.dtype) -> Moments:
+        """These sums, or those about zero without an intercept; zero where nothing varies.
+
+        ``dtype`` is the precision of the features.
+        """
+        held = self if intercept else self.about_origin()
+        nothing = intercept and held.trace <= left_of_mean(held.weight, held.mean, dtype)
+        if held.trace > UNDERFLOWS and (not nothing or held.drowned):
+            return held
+        scatter, cross = np.zeros_like(held.scatter), np.zeros_like(held.cross)
+        return replace(held, scatter=scatter, cross=cross, noise=0.0, peak=0.0)
+
+    @property
+    def drowned(self) -> bool:
+        return self.error > 1e-5 * self.trace
+
     def about_origin(self) -> Moments:
         """The same sums taken about zero instead of the means, for models without intercept."""
-        return replace(
-            self,
-            mean=np.zeros_like(self.mean),
-            target_mean=np.zeros_like(self.target_mean),
-            scatter=self.scatter + self.weight * np.outer(self.mean, self.mean),
-            cross=self.cross + self.weight * np.outer(self.mean, self.target_mean),
-            target_scatter=self.target_scatter + self.weight * self.target_mean**2,
-            peak=self.peak + self.weight * float(self.mean @ self.mean),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            held = replace(
+                self,
+                mean=np.zeros_like(self.mean),
+                target_mean=np.zeros_like(self.target_mean),
+                scatter=self.scatter + self.weight * np.outer(self.mean, self.mean),
+                cross=self.cross + self.weight * np.outer(self.mean, self.target_mean),
+                target_scatter=self.target_scatter + self.weight * self.target_mean**2,
+                peak=self.peak + self.weight * float(self.mean @ self.mean),
+            )
+        held.check_finite()
+        return held
 
 
-def _positive(left: Moments, before: Moments) -> bool:
-    """Whether no combination of functions and a target is left with a negative variance.
+def left_of_mean(weight: float, mean: Array, dtype: np.dtype) -> float:
+    """(cu)²Σω‖z̄‖²: a scatter that rounding errors of the features can make up alone.
 
-    Asked of few functions only, where the answer costs next to nothing. Variances are measured
-    beside those ``before`` rows were removed, which is what rounding errors are a share of.
+    Where functions hardly vary, a share of the scatter is a share of such errors, and no floor.
     """
-    k, c = left.cross.shape
-    if k > FEW_FUNCTIONS or left.weight <= 0:
-        return True
-    variances = np.append(np.diagonal(before.scatter), before.target_scatter)
-    # What hardly varies beside its mean is rounding errors.
-    means = np.append(before.mean, before.target_mean)
-    variances = variances + 1e-12 * before.weight * means**2
-    units = np.sqrt(np.where(variances > 0, variances, 1.0))
-    forgiven = FORGIVEN + 10 * left.error / max(float(variances[:k].max()), 1e-300)
-    for t in range(c):
-        some = np.append(np.arange(k), k + t)
-        matrix = np.empty((k + 1, k + 1))
-        matrix[:k, :k] = left.scatter
-        matrix[k, :k] = matrix[:k, k] = left.cross[:, t]
-        matrix[k, k] = left.target_scatter[t]
-        matrix /= np.outer(units[some], units[some])
-        matrix.flat[:: k + 2] += k * forgiven
-        try:
-            linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            return False
-    return True
+    rounded = ROUNDINGS * float(np.finfo(dtype).eps) / 2 * mean
+    with np.errstate(over="ignore"):  # as large as can be, and larger than any scatter
+        return weight * float(rounded @ rounded)
 
 
 def _all_known(keys: Keys | None, gone: Keys | None) -> bool:
-    """Whether rows that go are among those that are here, as far as fingerprints are kept."""
-    if keys is None or gone is None:
+    """Whether rows that go are among those that are here, as far as keys are kept."""
+    if keys is None or gone is None or not len(gone):
         return True
     found, counts = np.unique(keys, return_counts=True)
     names, wanted = np.unique(gone, return_counts=True)
     place = np.minimum(np.searchsorted(found, names), max(len(found) - 1, 0))
     return bool(len(found) and ((found[place] == names) & (counts[place] >= wanted)).all())
+
+
+def most_keys(n_functions: int) -> int:
+    """How many rows' keys are kept: rows may go, until they are fewer than functions."""
+    return max(n_functions, FEW_KEYS)
 
 
 def _rounding(Z: NDArray, scatter: NDArray) -> float:
@@ -309,23 +329,25 @@ def _rounding(Z: NDArray, scatter: NDArray) -> float:
 
 
 def counted(rows: int, n_functions: int, weight: float, keys: Keys | None) -> float:
-    """What degrees of freedom are compared with: Σω, or the number of distinct rows.
+    """What degrees of freedom are compared with: Σω, and no more than there are distinct inputs.
 
-    With fewer rows than functions a model can pass through every point; it then has as many
-    freedoms as there are points, and no more for points that stand twice or weigh more.
+    Rows of equal inputs are left out together, so that n rows twice tell of n inputs, and so do n
+    rows of weight 2. With fewer inputs than functions a model can pass through every one, and has
+    as many freedoms as there are inputs, however little they weigh.
     """
-    if rows > n_functions:
-        return weight
-    return float(rows) if keys is None else float(len(np.unique(keys)))
+    if keys is None:
+        return weight if rows > n_functions else float(rows)
+    sets = float(count_of_sets(keys))
+    return sets if sets <= n_functions else min(weight, sets)
 
 
 def of_present(keys: Keys | None, weights: Array | None) -> Keys | None:
-    """Fingerprints of the rows that have a weight."""
+    """Keys of the rows that have a weight."""
     return keys if keys is None or weights is None else keys[weights > 0]
 
 
 def joined(keys: Keys | None, others: Keys | None, sign: int, most: int) -> Keys | None:
-    """The fingerprints of both, or of the first without the second; None where too many."""
+    """The keys of both, or of the first without the second; None where too many."""
     if keys is None or others is None:
         return None
     if sign > 0:

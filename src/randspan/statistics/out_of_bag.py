@@ -15,13 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import Functions
-from ..families.parts.out_of_bag import FOLDS, fold_of, row_keys
+from ..families.parts.out_of_bag import FOLDS, fold_of
 from ..features import Features
+from ..keys import with_targets
 from ..sources import of_arrays
 from .base import Array, Engine, Statistics
 
 # Rows removed must leave sums of squares that are not negative; rounding is forgiven up to here.
 FORGIVEN = 1e-9
+# Errors are differences of numbers as large as y: beside their squares, this share is rounding.
+CANCELLED = 1e-11
+# No weight is left below this share of what there was.
+NOTHING = 1e-12
 # Rows whose moments are taken at once.
 PIECE = 8192
 
@@ -31,6 +36,8 @@ class OutOfBagMoments(Statistics):
     """Σω v v' of v = (e_1, …, e_k, y - origin, 1), and Σω of the rows that count, fold by fold.
 
     ``sums`` has the shape (folds, targets, k + 2, k + 2), ``counts`` (folds, k + 2, k + 2).
+    ``peaks`` are the largest sums of squares there ever were, of every target, and the largest Σω:
+    what was forgotten leaves its rounding errors behind. None in files that know none.
     """
 
     name: ClassVar[str] = "out_of_bag"
@@ -40,6 +47,7 @@ class OutOfBagMoments(Statistics):
     origin: Array
     sums: Array
     counts: Array
+    peaks: Array | None = None
 
     @classmethod
     def zero(cls, origin: Array, k: int, n_folds: int = FOLDS) -> OutOfBagMoments:
@@ -55,20 +63,19 @@ class OutOfBagMoments(Statistics):
     @classmethod
     def read(cls, features: Features, engine: Engine) -> OutOfBagMoments:
         source, functions = features.source, features.functions
-        X, Y, each = source.X, source.targets(), source.each
-        keys, first, inverse = np.unique(row_keys(X, Y), return_index=True, return_inverse=True)
-        if len(keys) < len(Y):  # equal rows are one of their weight together, where the first stood
-            order = np.argsort(first)
-            each = np.bincount(inverse, each)[order].astype(np.float64)
-            X, Y, keys = X[first[order]], Y[first[order]], keys[order]
-        else:
-            keys = keys[inverse]
         k, out_of_bag = functions.n_components, functions.out_of_bag
         assert out_of_bag is not None
+        X, Y, each, keys = source.X, source.targets(), source.each, source.keys
+        _, first, which = np.unique(with_targets(keys, Y), return_index=True, return_inverse=True)
+        if len(first) < len(Y):  # equal rows are one of all their weight, where the first stood
+            order = np.argsort(first)
+            each = np.bincount(which, each)[order].astype(np.float64)
+            X, Y, keys = X[first[order]], Y[first[order]], keys[first[order]]
+        names = out_of_bag.names(keys, Y)
 
         def add(total: OutOfBagMoments, Z: NDArray, rows: slice) -> OutOfBagMoments:
-            at, indices, shares = out_of_bag.copies(keys[rows])
-            predictions, folds = Z.reshape(len(Z), k, -1), fold_of(keys[rows])
+            at, indices, shares = out_of_bag.copies(names[rows])
+            predictions, folds = Z.reshape(len(Z), k, -1), fold_of(names[rows])
             for start in range(0, len(at), PIECE):  # one row may stand for very many
                 some = at[start : start + PIECE]
                 total = total.with_block(
@@ -117,16 +124,24 @@ class OutOfBagMoments(Statistics):
     def minus(self, other: Statistics) -> OutOfBagMoments:
         """These less ``other``, refused where it cannot have been part of them."""
         left = self._combined(other, -1)
-        squares = np.diagonal(self.sums, axis1=2, axis2=3)
-        remaining = np.diagonal(left.sums, axis1=2, axis2=3)
+        *squares, weight = -FORGIVEN * left.largest
+        remaining = np.diagonal(left.sums, axis1=2, axis2=3).min(axis=(0, 2))
         weights = np.diagonal(left.counts, axis1=1, axis2=2)
-        possible = (remaining >= -FORGIVEN * squares).all()
-        if (weights < -FORGIVEN * self.weight).any() or not possible:
+        if left.rows < 0 or (weights < weight).any() or (remaining < squares).any():
             raise ValueError(
                 "These rows cannot have been in the model: without them a sum of squares would be "
                 "negative. Hand in the rows, targets and weights it was fitted on."
             )
-        return left
+        if left.weight > NOTHING * self.weight:
+            return left
+        return OutOfBagMoments.zero(self.origin, self.n_functions, len(self.counts))
+
+    @property
+    def largest(self) -> Array:
+        """`peaks`, where these sums are no larger."""
+        squares = np.diagonal(self.sums, axis1=2, axis2=3).max(axis=(0, 2))
+        found = np.append(squares + CANCELLED * self.weight * self.origin**2, self.weight)
+        return found if self.peaks is None else np.maximum(found, self.peaks)
 
     def _combined(self, other: Statistics, sign: int) -> OutOfBagMoments:
         if not isinstance(other, OutOfBagMoments):
@@ -137,7 +152,17 @@ class OutOfBagMoments(Statistics):
             weight=self.weight + sign * other.weight,
             sums=self.sums + sign * other.sums,
             counts=self.counts + sign * other.counts,
+            peaks=np.maximum(self.largest, other.largest),
         )
+
+    @property
+    def target_variance(self) -> float | None:
+        # The last two of every vector are y - origin and 1, of all rows.
+        squares = self.sums.sum(axis=0)[:, -2:, -2:]
+        weight = squares[:, 1, 1]
+        if not (weight > 0).all():
+            return None
+        return float((squares[:, 0, 0] / weight - (squares[:, 0, 1] / weight) ** 2).mean())
 
     @property
     def nbytes(self) -> int:

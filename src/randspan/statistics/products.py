@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..families import Functions
+from ..families.parts.kernel_columns import wide_parts
 from ..families.parts.rows import Rows
-from .copies import Kinds
+from .together import Together
 
 Array = NDArray[np.float64]
 #: a map over threads
@@ -24,28 +25,38 @@ STEP = 128
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """k(x_i, x_j) of training rows, or z_i'z_j of their features Z; equal rows are put together.
+    """k(x_i, x_j) of training rows, or z_i'z_j of their features Z, equal inputs put together.
 
     Attributes
     ----------
-    kinds : Kinds
-        Which rows are equal.
-    targets : ndarray of shape (n_kinds, n_targets)
-    each, gone : ndarrays
-        Of every row its weight, and the weight that is left out with it (`copies`).
+    inputs : Together
+        The distinct inputs, whose rows are put together.
+    together : Together
+        What is left out together: these, or in few places every row alone.
+    each : ndarray
+        The weight of every row.
+    distinct : int
+        How many rows differ in inputs or targets.
     functions, rows : Functions and Rows, or None
         Columns that are kernels of training rows, and the different rows.
     features : sparse array or None
         Z of the different rows, where the model has a weight for every column of it.
+    groups : int
+        Grids or trees whose cells are the last of these columns: a row is in one cell of each, be
+        it one that holds no training row and has no column.
+    dense : int
+        The columns before these.
     """
 
-    kinds: Kinds
-    targets: Array
+    inputs: Together
+    together: Together
     each: Array
-    gone: Array
+    distinct: int
     functions: Functions | None = None
     rows: Rows | None = None
     features: sparse.csr_array | None = None
+    groups: int = 0
+    dense: int = 0
 
     def matrix(self, pool: Pool | None = None) -> Array:
         """All inner products; lines are computed by the threads of ``pool``."""
@@ -57,13 +68,21 @@ class Products:
         count = len(rows)
         out = np.empty((count, count))
 
-        def fill(start: int) -> None:
-            lines = slice(start, min(start + STEP, count))
-            before = slice(0, lines.stop)
-            out[lines, before] = functions.family.closed_form(rows[lines], rows[before])
-            out[before, lines] = out[lines, before].T
+        # Wide rows are dense few at a time: the more lines, the fewer times.
+        wide = wide_parts(rows.shape[1], count)
+        step = STEP if len(wide) <= 1 else max(STEP, min(wide[0].stop, 8 * STEP))
 
-        starts = list(range(0, count, STEP))[::-1]  # the longest lines first
+        def fill(start: int) -> None:
+            lines = slice(start, min(start + step, count))
+            own = rows[lines]
+            for before in wide_parts(rows.shape[1], lines.stop):
+                with np.errstate(
+                    all="ignore"
+                ):  # what is not finite is noticed by who solves for it
+                    out[lines, before] = functions.family.closed_form(own, rows[before])
+                out[before, lines] = out[lines, before].T
+
+        starts = list(range(0, count, step))[::-1]  # the longest lines first
         (pool or _in_turn)(fill, starts)
         return out
 
@@ -71,14 +90,14 @@ class Products:
         """Inner products of other rows with these, and with themselves."""
         if self.features is None:
             assert squares is not None
-            return Z[:, self.kinds.first], squares
+            return Z[:, self.inputs.first], squares
         Z = Z.astype(np.float64)
-        own = np.asarray((Z * Z).sum(axis=1)).ravel()
+        own = self.groups + np.asarray((Z * Z)[:, : self.dense].sum(axis=1)).ravel()
         return (Z @ self.features.T).toarray(), own
 
     def spread(self, coef: Array) -> Array:
-        """Weights of all rows, from those of the different ones: equal rows share by weight."""
-        places, weights = self.kinds.places, self.kinds.weights
+        """Weights of all rows, from those of distinct inputs: equal ones share by weight."""
+        places, weights = self.inputs.places, self.inputs.weights
         shares = np.where(places >= 0, self.each / weights[places], 0.0)
         return shares[:, None] * coef[places]
 

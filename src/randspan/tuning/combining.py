@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from ..solvers.validation import Validation
+from ..keys import Keys
+from ..solvers.validation import Validation, mean_of
+from ..statistics.together import folds_of
 
 Array = NDArray[np.float64]
 
@@ -24,6 +26,7 @@ LEAST = 0.02
 # Weights are multiples of this, and constants of this share of a deviation: predictions without a
 # row may come from factors in float32, whose last digits are another on other threads.
 WEIGHT, SHIFT = 2.0**-12, 2.0**-16
+ONE_ROW = Validation(None, reason="one row has a weight, and without it there is none")
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,21 @@ class Combination:
     validation: Validation
 
 
-def combined(predicted: list[Array], targets: Array, each: Array) -> Combination:
+def combined(
+    predicted: list[Array], targets: Array, each: Array, keys: Keys, seed: int
+) -> Combination:
     """The combination of predictions of shape (n_rows, n_targets).
 
-    Rows are dealt into folds as they come: their order says nothing of who predicted them.
+    Weights are cross-validated in folds of rows; those of equal ``keys`` are in the same one.
     """
     P = np.stack(predicted)
+    if not len(targets):  # one row only: there is none without it
+        first = np.eye(len(P))[0]
+        return Combination(first, np.zeros(targets.shape[1]), targets, ONE_ROW)
     units = targets.std(axis=0)
     units = np.where(units > 0, units, 1.0)
     weights, intercept = solved(P, targets, each, units)
-    left_out, folds = np.empty_like(targets), np.arange(len(targets)) % FOLDS
+    left_out, folds = np.empty_like(targets), folds_of(keys, seed, FOLDS)
     for fold in range(FOLDS):
         mine = folds == fold
         if not mine.any():
@@ -54,8 +62,11 @@ def combined(predicted: list[Array], targets: Array, each: Array) -> Combination
         if each[~mine].sum() > 0:
             known = solved(P[:, ~mine], targets[~mine], each[~mine], units)
         left_out[mine] = np.tensordot(known[0], P[:, mine], axes=1) + known[1]
-    error, doubt = mean_of(((targets - left_out) ** 2).mean(axis=1), each)
-    return Combination(weights, intercept, left_out, Validation("combined", error, doubt))
+    error = mean_of(((targets - left_out) ** 2).mean(axis=1), each, keys)
+    share = each / each.sum()
+    variance = float((share @ (targets - share @ targets) ** 2).mean())
+    found = Validation("combined", *error, variance=variance)
+    return Combination(weights, intercept, left_out, found)
 
 
 def solved(P: Array, Y: Array, each: Array, units: Array) -> tuple[Array, Array]:
@@ -83,13 +94,6 @@ def _reduced(A: Array, y: Array) -> tuple[Array, Array]:
     """R and Q'y of A = QR: the same least squares in as many rows as there are models."""
     Q, R = np.linalg.qr(A)
     return R, Q.T @ y
-
-
-def mean_of(values: Array, each: Array) -> tuple[float, float]:
-    """The weighted mean, and its standard error."""
-    share = each / each.sum()
-    mean = float(share @ values)
-    return mean, float(np.sqrt(share**2 @ (values - mean) ** 2))
 
 
 def coarse(values: Array) -> Array:

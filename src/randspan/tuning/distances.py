@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..families.parts.loops import compiled
+from ..families.parts.compiling import compiled
 
 
 @compiled

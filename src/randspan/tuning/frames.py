@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from ..checks import check_choice
 from ..engines import Engine
-from ..families import Family, Fourier
+from ..families import Family, Fourier, Projections
 from ..families.parts.randomness import seed_from
+from ..families.parts.rows import Rows
 from ..frame import (
     Frame,
     Reading,
@@ -22,14 +22,16 @@ from ..frame import (
 )
 from ..solvers import Task
 from ..sources import Source
-from . import learning
+from ..text import warn
+from . import few_rows, learning, noise_free
+from .few_rows import Evidence
 
-# Rows that are read at once.
-STEP = 8192
 # What "fourier" may mean where targets are at hand, by tables over many sets (docs/default.md):
 # scales are learned with the first, and left-out errors choose among them.
 KERNELS = ("matern32", "matern12", "laplacian")
-# A first block of fewer rows says too little of the columns.
+# Without noise, or of few rows, whose kernels are quickly looked at, these as well.
+SMOOTH = ("matern52", "gaussian")
+# Fewer rows say too little of the columns.
 FEW_ROWS = 10
 
 
@@ -62,17 +64,19 @@ def obtained(
     engine: Engine,
     classes: bool,
     streaming: bool,
-) -> Frame:
-    """The frame that was `given`, or that of these rows, with functions that were trained."""
+) -> tuple[Frame, Evidence | None]:
+    """The frame that was `given`, or that of these rows, with functions that were trained.
+
+    And what few rows say of a model that was chosen by them.
+    """
+    evidence = None
     if frame is None:
         standardize = check_standardize(wanted.standardize)
-        frame = _read(wanted, standardize, source, task, engine, streaming)
-        if streaming:
-            warn_of_few_rows(source, standardize)
+        frame, evidence = _read(wanted, standardize, source, task, engine, classes, streaming)
     if not frame.family.trains or frame.n_components == np.inf:
-        return frame
+        return frame, evidence
     progress = engine.progress(int(frame.n_components), "functions learn")
-    return frame.trained_on(source, classes, engine.threads, progress)
+    return frame.trained_on(source, classes, engine.threads, progress), None
 
 
 def _read(
@@ -81,20 +85,20 @@ def _read(
     source: Source,
     task: Task,
     engine: Engine,
+    classes: bool,
     streaming: bool,
-) -> Frame:
+) -> tuple[Frame, Evidence | None]:
     laws, k, scales = _laws(wanted, source.encoded is not None), wanted.n_components, wanted.scales
     family = laws[0]
     seed = seed_from(wanted.random_state) if wanted.seed is None else wanted.seed
     reading = reading_of(source, family.rows_wanted(k), seed)
     if not isinstance(scales, str):
-        return reading.frame(family, k, standardize, scales, more=streaming)
+        return reading.frame(family, k, standardize, scales, more=streaming), None
     choices = ("auto", "learn", "rotate")
     check_choice("scales", scales, choices, ", None or one number for every column")
     turning, cautious = scales == "rotate", scales == "auto"
-    wide = family.gamma_is_open and not family.sparse and source.encoded is not None
-    if cautious and not (wanted.free and wide):
-        return reading.frame(family, k, standardize, more=streaming)
+    if cautious and not learning_bytes(wanted, source, task, engine):
+        return reading.frame(family, k, standardize, more=streaming), None
     refuse_scales_on_cube(family)
     if source.encoded is None:
         raise ValueError(f"scales={scales!r} learns from targets: hand in y as well.")
@@ -111,14 +115,54 @@ def _read(
 
         return learning.Law(plain, framed)
 
-    return learning.learned([law(f) for f in laws], source, turning, cautious, task, engine)
+    every = [law(f) for f in laws]
+    if not turning:
+
+        def smooth() -> list[learning.Law]:
+            return [law(Fourier(kernel)) for kernel in SMOOTH if len(laws) > 1]
+
+        found = noise_free.ranked(every, source, task, engine, smooth)
+        if found:
+            return found[0][2], None
+        if few_rows.suits(every, source):
+            # What a stream begins with says little of what comes, and a line would never bend.
+            straight = len(laws) > 1 and k == np.inf and task.intercept and not streaming
+
+            def linear(scale: float) -> Frame:
+                return reading.frame(Projections(scale=scale), k, standardize)
+
+            known = (source, cautious, task, engine, classes)
+            return few_rows.learned([*every, *smooth()], linear if straight else None, *known)
+    return learning.learned(every, source, turning, cautious, task, engine), None
+
+
+def learning_bytes(wanted: Wanted, source: Source, task: Task, engine: Engine) -> int:
+    """What learning scales will take, 0 where they are not learned.
+
+    Refuses what is asked for and not granted; where nobody has asked, scales are then equal.
+    """
+    if wanted.frame is not None or not isinstance(wanted.scales, str) or source.encoded is None:
+        return 0
+    cautious, family = wanted.scales == "auto", _laws(wanted, True)[0]
+    free = wanted.free and family.gamma_is_open and not family.sparse
+    if cautious and not (free and source.n_features <= learning.MOST_LEARNED):
+        return 0
+    if learning.refusal(family, wanted.scales == "rotate", source.n_features):
+        return 0  # said elsewhere
+    try:
+        return learning.needed(family, wanted.n_components, source, task, engine)
+    except MemoryError:
+        if cautious:
+            return 0
+        raise
 
 
 def reading_of(source: Source, wanted: int, seed: int) -> Reading:
     """What frames of these rows are made from, ``wanted`` of the rows among it."""
-    slices = (slice(s, s + STEP) for s in range(0, source.n_rows, STEP))
-    blocks = ((source.X[rows], None, source.weights_of(rows)) for rows in slices)
-    return Reading.of(blocks, wanted, seed, source.columns)
+    # Rows of one key are one row where nothing but their inputs has a part in them.
+    made_of = source.columns
+    keys = None if made_of is not None and made_of.copies else source.keys
+    return Reading.of([(Rows(source.X), None, source.weights)], wanted, seed, made_of, keys)
 
 
 def _laws(wanted: Wanted, targets: bool) -> list[Family]:
@@ -144,7 +188,8 @@ def given(wanted: Wanted, source: Source) -> Frame | None:
         raise ValueError(
             "A frame has its scales already: leave scales=None, or read another frame."
         )
-    if family is not None:
+    linear = wanted.named and isinstance(frame.family, Projections)  # which few rows may choose
+    if family is not None and not linear:
         kinds, held = ([type(part) for part in f.parts_of_union()] for f in (family, frame.family))
         if kinds != held:
             raise ValueError(
@@ -173,14 +218,13 @@ def refuse_other_functions(n_components: Any, frame: Frame) -> None:
 
 
 def warn_of_few_rows(source: Source, standardize: bool | str) -> None:
-    """A stream goes on with what its first block says of the columns."""
+    """A stream goes on with what its first rows say of the columns."""
     present = source.without_absent()
     constant = n_constant(present.X) if standardize else 0
     if constant or present.n_rows < FEW_ROWS:
-        warnings.warn(
+        warn(
             "The frame of a stream (centre and scale of every column, bandwidth, range) is read "
-            f"from its first block, which has {present.n_rows} row(s) and {constant} constant "
-            f"column(s) of {source.n_features}; a constant column keeps the scale 1. Begin with a "
-            "larger block, or hand in frame=rs.Frame.read(blocks, family, n_components).",
-            stacklevel=6,
+            f"from its first rows: {present.n_rows} row(s), with {constant} constant column(s) of "
+            f"{source.n_features}; a constant column keeps the scale 1. Begin with a larger block, "
+            "or hand in frame=rs.Frame.read(blocks, family, n_components).",
         )

@@ -3,8 +3,8 @@
 Scales are learned with an exact kernel (`tuning.scales`), the one that is nearest to the family's.
 The family itself then says, by the error of rows that are left out of a sample, how wide that
 kernel should be for as many functions as it has, and whether learned scales serve it better than
-equal ones. Equal rows count as one row with the weight of all, so that copies and weights lead to
-the same scales.
+equal ones. Rows of equal inputs count as one, with the weight of all and their mean target, so that
+copies and weights lead to the same scales.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +22,21 @@ from ..engines import Engine
 from ..engines.progress import Progress
 from ..families import Family
 from ..families.parts.randomness import generator
+from ..footprint import shape_before
 from ..frame import Frame
-from ..judging import lots_of
+from ..judging import by_lots
 from ..losses import Squared
+from ..planning import plan
 from ..solvers import Task
-from ..sources import Source, of_arrays
-from ..statistics.copies import inputs_of, with_targets
+from ..solvers.validation import mean_of
+from ..sources import Matrix, Source, of_arrays
+from ..statistics.together import Together
 from .scales import (
     BATCH,
+    BATCHES,
     MANY_ROWS,
     RATE,
+    ROWS_64,
     STEPS,
     Kernel,
     Learner,
@@ -58,10 +64,13 @@ FEWEST_ROWS = 20
 JUDGES, FEW_TO_JUDGE = 600, 2 * BATCH
 # Finitely many grids want a narrower kernel than infinitely many, and so few of them this ridge.
 ALPHA_OF_FEW = 0.1
-# Columns that are still turned.
-MOST_TURNED = 1000
+# Columns that are still turned, and those of which scales are learned where nobody has asked: that
+# takes minutes for more of them.
+MOST_TURNED, MOST_LEARNED = 1000, 4096
 # Common factors 2^(j/2): how far the search goes.
 FARTHEST = 5
+# Inputs as large, or so small, have squares that float32 has no numbers for.
+FAR = 2.0**60
 
 
 @dataclass(frozen=True)
@@ -150,6 +159,15 @@ def learned(
     return _widest(trial, law, framed, at, range(free.stop))[1]
 
 
+def narrowed(
+    law: Law, scales: Scales, table: Table, source: Source, task: Task, engine: Engine
+) -> Frame:
+    """The frame with scales that are known, as wide as suits so many functions."""
+    trial = _Trial(law.plain, source, task, False, engine.quiet())
+    free = range(-FARTHEST, FARTHEST + 1)
+    return _widest(trial, law, partial(frame_of, table), scales, free)[1]
+
+
 def to_learn_from(source: Source) -> Source | None:
     """Rows that differ with targets of unit variance; None where there is nothing to learn."""
     source, count = _different(source)
@@ -164,7 +182,45 @@ def to_learn_from(source: Source) -> Source | None:
 
 
 def most_entries(task: Task, engine: Engine) -> int:
+    """Entries of the rows that are looked at: with a copy of some, half of what is granted."""
     return min(MOST_ENTRIES, engine.machine(task.memory_limit).granted // 16)
+
+
+def learning_bytes(source: Source, most: int, batch: int, judges: int, threads: int) -> int:
+    """What `descend` and `exactly` take, for ``most`` entries of rows."""
+    n, d, c = source.n_rows, source.n_features, source.n_targets
+    rows = min(n, max(most // d, 100))
+    table = 2 * rows * (4 * d + 8 * c) + 8 * n * (c + 8)
+    batch, judges, sharp = min(batch, rows), min(judges, rows), min(ROWS_64, rows)
+    steps = min(threads, BATCHES) * batch * (48 * d + 96 * batch)
+    steps = max(steps, sharp * (48 * d + 96 * sharp))
+    return table + max(steps, threads * judges * (24 * d + 48 * judges))
+
+
+def needed(plain: Family, k: float | None, source: Source, task: Task, engine: Engine) -> int:
+    """What `learned` takes at its peak; refuses what is not granted."""
+    machine = engine.machine(task.memory_limit)
+    taken = learning_bytes(source, most_entries(task, engine), BATCH, KERNEL_ROWS, engine.threads)
+    if taken > machine.granted:
+        raise MemoryError(
+            f"memory_limit={task.memory_limit!r} grants {machine.granted / 1e9:.3g} GB; learning "
+            f"scales of {source.n_features} columns needs at least {taken / 1e9:.3g} GB: leave "
+            "scales=None, or grant more memory."
+        )
+    if k == np.inf or plain.sparse:
+        return taken
+    few = min(source.n_rows, MORE_ROWS)
+    functions = min(k or MORE_FUNCTIONS, MORE_FUNCTIONS)
+    shape = shape_before(
+        plain, functions, few, few, source.n_features, source.n_targets,
+        row_bytes=source.row_bytes, threads=engine.threads,
+    )  # fmt: skip
+    standing = 4 * min(source.n_rows * source.n_features, most_entries(task, engine))
+    standing += int(few * source.row_bytes)
+    trial = plan(
+        shape, _squared(task), replace(machine, granted=max(machine.granted - standing, 1))
+    )
+    return max(taken, trial.nbytes + standing)
 
 
 def frame_of(table: Table, law: Law, scales: Scales) -> Frame:
@@ -173,7 +229,7 @@ def frame_of(table: Table, law: Law, scales: Scales) -> Frame:
     if stretch is None:
         factors = factors * np.sqrt(len(factors) / (factors**2).sum())
     else:
-        factors = factors / stretch
+        factors = factors / (stretch * table.unit)
     frame = law.framed(factors, scales.turn)
     return replace(frame, importances=scales.importances(table.variances), ridge=scales.ridge)
 
@@ -210,10 +266,7 @@ def exactly(
         law, scales = candidate
         kernel = kernel_of(law.plain.family)
         squares, scales = left_out(kernel, *given, scales, range(-FARTHEST, FARTHEST + 1))
-        share = weights / weights.sum()
-        error = float(share @ squares)
-        doubt = float(np.sqrt(share**2 @ (squares - error) ** 2))
-        return error, doubt, framed(law, scales)
+        return *mean_of(squares, weights), framed(law, scales)
 
     with engine.pool() as pool:
         return pool(best, candidates)
@@ -241,26 +294,53 @@ def _as_learned_for(
 
 
 def _different(source: Source) -> tuple[Source, float]:
-    """Rows that differ, each with the weight of all that are like it, in an order of their own."""
+    """Distinct inputs, with the weight and the mean target of their rows, in the order of keys."""
     source = source.without_absent()
     if not source.n_rows:
         return source, 0.0
     count = max(float(source.each.sum()), float(source.n_rows))
-    keys = with_targets(inputs_of(source), source.targets())
-    _, first, places = np.unique(keys, return_index=True, return_inverse=True)
-    weights = np.bincount(places, source.each)
+    together = Together.of_source(source)
+    order = np.argsort(together.keys)
+    weights = together.weights[order]
     alike = float(np.ptp(weights)) == 0
-    some = source.some(first)
-    return of_arrays(some.X, some.targets(), None if alike else weights.astype(float)), count
+    Y, keys = together.targets[order], together.keys[order]
+    X = cast(Matrix, _Taken(source.X, together.first[order]))
+    return of_arrays(X, Y, None if alike else weights, None, keys), count
+
+
+@dataclass(frozen=True, eq=False)
+class _Taken:
+    """Some rows of a matrix in an order of their own, copied when they are asked for."""
+
+    matrix: Any
+    order: NDArray[np.intp]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.order), self.matrix.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.matrix.dtype
+
+    def __getitem__(self, rows: slice | NDArray) -> Any:
+        return self.matrix[self.order[rows]]
+
+    def copy(self) -> Any:
+        return self[:]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows that scales are learned from, standardised, dense and in float32."""
+    """Rows that scales are learned from, standardised, dense and in float32.
+
+    ``unit`` is what they were divided by, where their squares would leave the range of float32.
+    """
 
     rows: NDArray[np.float32]
     targets: Array
     weights: Array | None
+    unit: float = 1.0
 
     @classmethod
     def of(cls, plain: Frame, source: Source, apart: NDArray, most: int, engine: Engine) -> Table:
@@ -274,19 +354,28 @@ class Table:
             rows = np.sort(rng.choice(rows, few, replace=False))
         step = int(np.clip(2**22 // d, 16, 8192))
         dense = np.empty((len(rows), d), np.float32)
+        # Kernels look at differences: an offset would only take digits from the slopes.
+        origin = plain.rows(source.X[rows[:step]], np.float64).dense.mean(axis=0)
 
-        def fill(start: int) -> None:
+        def fill(start: int, unit: float = 1.0) -> float:
             some = slice(start, start + step)
-            dense[some] = plain.rows(source.X[rows[some]], np.float32).dense
+            values = plain.rows(source.X[rows[some]], np.float64).dense - origin
+            with np.errstate(over="ignore"):
+                dense[some] = values / unit if unit != 1 else values
+            return float(np.abs(values).max(initial=0.0))
 
+        starts = list(range(0, len(rows), step))
         with engine.pool() as pool:
-            pool(fill, list(range(0, len(rows), step)))
+            largest, unit = max(pool(fill, starts)), 1.0
+            if largest > 0 and not 1 / FAR < largest < FAR:
+                unit = float(2.0 ** np.floor(np.log2(largest)))
+                pool(partial(fill, unit=unit), starts)
         weights = None if source.weights is None else source.weights[rows]
-        return cls(dense, source.targets()[rows], weights)
+        return cls(dense, source.targets()[rows], weights, unit)
 
     def some(self, rows: NDArray) -> Table:
         weights = None if self.weights is None else self.weights[rows]
-        return Table(self.rows[rows], self.targets[rows], weights)
+        return Table(self.rows[rows], self.targets[rows], weights, self.unit)
 
     def first(self, count: int) -> Table:
         """At most so many rows; their order is that of their keys, and so random."""
@@ -356,9 +445,8 @@ def _gain(
 def _more_than_chance(gains: list[tuple[Array, Array]]) -> bool:
     """Whether the mean gain is larger than its standard error."""
     gain, share = (np.concatenate(parts) for parts in zip(*gains, strict=True))
-    share = share / share.sum()
-    mean = float(share @ gain)
-    return mean > float(np.sqrt(share**2 @ (gain - mean) ** 2))
+    mean, doubt = mean_of(gain, share)
+    return mean > doubt
 
 
 def _widest(
@@ -385,19 +473,18 @@ def _widest(
     return *tried[best], scales.times(2.0 ** (best / 2))
 
 
+def _squared(task: Task) -> Task:
+    """What trials minimise, whatever the loss."""
+    alpha = task.alpha if task.loss.squared else "auto"
+    return replace(task, loss=Squared(), alpha=alpha, bound=None, solver="auto", heldout=False)
+
+
 class _Trial:
     """The squared error of a family on rows left out, of as many rows as are quickly fitted."""
 
     def __init__(self, plain: Frame, source: Source, task: Task, many: bool, engine: Engine):
         self.engine = engine
-        self.task = replace(
-            task,
-            loss=Squared(),
-            alpha=task.alpha if task.loss.squared else "auto",
-            bound=None,
-            solver="auto",
-            heldout=False,
-        )
+        self.task = _squared(task)
         k = plain.n_components
         #: functions of a trial
         self.k: float = min(k or FUNCTIONS, FUNCTIONS)
@@ -408,7 +495,7 @@ class _Trial:
             self.k = min(k, GRIDS // (1 + many))
             most = CELLS // int(self.k)
         self.wanted = k
-        self.all_rows, self.order = source, np.argsort(lots_of(source, plain.seed))
+        self.all_rows, self.order = source, by_lots(source, plain.seed)
         order = self.order[:most]
         self.source = source.some(order)
         #: rows of cells that learning leaves alone, where there are enough of them

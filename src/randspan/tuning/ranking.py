@@ -20,7 +20,8 @@ from ..families.parts.randomness import generator
 from ..frame import Frame
 from ..solvers import Task
 from ..sources import Source
-from ..statistics.copies import inputs_of, with_targets
+from . import few_rows, noise_free
+from .few_rows import Evidence
 from .learning import Descent, Law, Table, descend, exactly, frame_of, most_entries, to_learn_from
 from .scales import Learner, Scales, kernel_of
 
@@ -29,6 +30,9 @@ from .scales import Learner, Scales, kernel_of
 TURNED = 2
 # The sample is set apart where there are so many times as many rows.
 TIMES = 3
+
+#: the left-out error of a kernel and its standard error, its frame, and what few rows say of all
+Ranked = list[tuple[float, float, Frame, Evidence | None]]
 
 
 @dataclass(frozen=True)
@@ -55,17 +59,22 @@ class Budget:
 
 def ranked(
     laws: Sequence[Law], source: Source, task: Task, engine: Engine, budget: Budget
-) -> list[tuple[float, float, Frame]]:
+) -> Ranked:
     """Every law with its best scales, learned or equal ones, the best law first.
 
     With the error of rows that are left out of a sample, of targets of unit variance, and its
-    standard error; scales are learned with the first law.
+    standard error; scales are learned with the first law. Where there is no noise, smooth ones.
+    And what few rows say of all rows.
     """
+    smooth = noise_free.ranked(laws, source, task, engine)
+    if smooth:
+        return [(*one, None) for one in smooth]
     plain = laws[0].plain
     known = to_learn_from(source)
     if known is None:
-        equal = np.full(plain.n_features, 1 / plain.n_features)
-        return [(np.nan, np.nan, replace(law.plain, importances=equal)) for law in laws]
+        return _untold(laws)
+    if few_rows.suits(laws, source):
+        return few_rows.ranked(laws, source, task, engine)
     table = Table.of(plain, known, np.empty(0, np.intp), most_entries(task, engine), engine)
     sample, n = table.first(budget.rows), len(table.rows)
     framed = partial(frame_of, table)
@@ -100,12 +109,32 @@ def ranked(
     for number in leading():
         firsts.setdefault(kernel_of(laws[number].plain.family).metric, number)
     improve(list(firsts.values()), None)
-    return [best[number] for number in leading()]
+    return [(*best[number], None) for number in leading()]
+
+
+def unscaled(laws: Sequence[Law], source: Source, task: Task, engine: Engine, rows: int) -> Ranked:
+    """Every law with equal scales, the best first, compared on a sample of so many rows."""
+    known = to_learn_from(source)
+    if known is None:
+        return _untold(laws)
+    most = min(most_entries(task, engine), rows * source.n_features)
+    table = Table.of(laws[0].plain, known, np.empty(0, np.intp), most, engine)
+    framed = partial(frame_of, table)
+    found = exactly(laws, framed, None, table, table.first(rows), engine)
+    # Near-ties are told apart by the order of laws, whatever the last digits say.
+    return [(*one, None) for one in sorted(found, key=lambda entry: float(f"{entry[0]:.6g}"))]
+
+
+def _untold(laws: Sequence[Law]) -> Ranked:
+    """The same where rows tell nothing."""
+    d = laws[0].plain.n_features
+    equal = np.full(d, 1 / d)
+    return [(np.nan, np.nan, replace(law.plain, importances=equal), None) for law in laws]
 
 
 def apart(source: Source, rows: int) -> NDArray[np.bool_]:
     """Rows of the sample of so many, and those that are equal to them: no scales know them."""
-    keys = with_targets(inputs_of(source), source.targets())
+    keys = source.left_out_keys
     known = np.unique(keys)
     return keys <= known[min(rows, len(known)) - 1]
 

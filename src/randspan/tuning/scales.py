@@ -12,6 +12,14 @@ which has an exact gradient: with u_i = a_i/P_ii² and v_i = a_i²/P_ii³,
 summed over targets, and from there by the chain rule to log s, E and log μ. Adam (Kingma and Ba
 2015) descends on it; every step has rows of its own, so that scales do not adapt to any.
 
+Where there is no noise L falls by orders of magnitude on the way, its terms cancel, and small
+errors of a few hundred rows say little of which scales are best. Scales and ridge are then those of
+the largest likelihood of a Gaussian process, with σ² found for each target y,
+
+    -(2/n) log p = log(y'Py/n) + (1/n) log|K + μI| + const,   ∂/∂K = P/n - Py y'P/(y'Py),
+
+in float64, by L-BFGS (`Learner.likeliest`).
+
 Few rows out of many lie far apart, and a kernel that suits them is too wide for all. Where rows
 are many, kernels that decay fast are therefore learned a second time, in neighbourhoods: a step
 takes some rows at random, with their nearest neighbours among all rows, and scored by the
@@ -26,7 +34,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +57,8 @@ GAIN, FARTHEST = 1e-4, 6.0
 # The largest change of a logarithm in one step: at first, and where a matrix is turned as well.
 RATE, TURNING_RATE, TURN_RATE = 0.2, 0.1, 0.03
 LEAST_RIDGE, MOST_RIDGE = 1e-4, 1e4
+# By likelihood: the least ridge, steps, rows, and the gain that the last step has.
+LEAST_RIDGE_64, STEPS_64, ROWS_64, GAIN_64 = 1e-13, 60, 600, 1e-4
 # Neighbourhoods: from so many rows on, how large, scored by how many, and how many a step.
 MANY_ROWS = 100_000
 NEIGHBOURS, INNERMOST, CENTRES = 600, 100, 6
@@ -83,6 +93,11 @@ class Kernel(ABC):
     metric: str
     #: whether the kernel is the same in all directions, so that `pull` exists
     turns = False
+
+    @property
+    def smoothness(self) -> float:
+        """The power of small distances that it falls with, and more where that is 2."""
+        return 1.0
 
     @abstractmethod
     def matrix(self, T: NDArray) -> tuple[Array, NDArray]:
@@ -124,6 +139,10 @@ class Radial(Kernel):
     degrees: float
     turns = True
     metric = "euclidean"
+
+    @property
+    def smoothness(self) -> float:
+        return self.degrees
 
     def matrix(self, T):
         T = T.astype(np.float64)
@@ -171,6 +190,10 @@ class Powered(Kernel):
     @property
     def metric(self) -> str:  # type: ignore[override]
         return self.of.metric
+
+    @property
+    def smoothness(self) -> float:
+        return self.power * self.of.smoothness
 
     @property
     def turns(self) -> bool:  # type: ignore[override]
@@ -276,6 +299,30 @@ class Learner:
         options = {"maxiter": steps, "ftol": GAIN}
         found = minimize(value, begin, jac=True, method="L-BFGS-B", bounds=limits, options=options)
         self.progress(3 * steps)
+        return _scales(found.x)
+
+    def likeliest(self, at: Scales, steps: int = STEPS_64) -> Scales:
+        """Diagonal scales of the largest likelihood of the first rows, in float64."""
+        few = slice(0, self.batch)
+        rows, targets = self.rows[few].astype(np.float64), self.targets[few]
+        weights = None if self.weights is None else self.weights[few]
+        each = np.ones(len(rows)) if weights is None else 1 / weights
+        away = targets - np.average(targets, axis=0, weights=weights)
+
+        def value(point: Array) -> tuple[float, Array]:
+            here = _scales(point)
+            T = rows * here.scales
+            K, known = self.kernel.matrix(T)
+            K.flat[:: len(K) + 1] += here.ridge * each
+            G, surprise = _slope_of_likelihood(K, away)
+            ridge = here.ridge * float(np.diagonal(G) @ each)
+            return surprise, np.append(self._tied(self.kernel.slopes(T, known, G)), ridge)
+
+        begin = _logs(at)
+        limits = [(x - FARTHEST, x + FARTHEST) for x in begin[:-1]]
+        limits.append((np.log(LEAST_RIDGE_64), np.log(MOST_RIDGE)))
+        options = {"maxiter": steps, "ftol": GAIN_64}
+        found = minimize(value, begin, jac=True, method="L-BFGS-B", bounds=limits, options=options)
         return _scales(found.x)
 
     def turn(self, at: Scales, steps: int = STEPS) -> Scales:
@@ -429,6 +476,19 @@ def _slope_of_matrix(
     return G * (2 / len(own)), float((v * own).mean())
 
 
+def _slope_of_likelihood(C: Array, Y: Array) -> tuple[Array, float]:
+    """∂/∂C of log(y'Py/n) + log|C|/n, the mean of targets, and that itself; C is lost."""
+    n = len(C)
+    factor = _factored(C)
+    size = 2 * float(np.log(np.diagonal(factor)).sum()) / n
+    a = dpotrs(factor.T, Y, lower=1)[0]
+    P = _mirrored(factor)
+    lengths = np.maximum((Y * a).sum(axis=0), np.finfo(np.float64).tiny)
+    P /= n
+    P -= (a / (lengths * len(lengths))) @ a.T
+    return P, float(np.log(lengths / n).mean()) + size
+
+
 def _factored(C: Array) -> Array:
     """L' in the upper triangle of C = LL', in its place.
 
@@ -451,10 +511,15 @@ def _solved(C: Array, right: Array) -> Array:
 
 def _inverse(C: Array) -> Array:
     """C⁻¹, in its place."""
-    lapack.inverse_from_factor(_factored(C))
-    above = np.triu(C, 1)
+    return _mirrored(_factored(C))
+
+
+def _mirrored(factor: Array) -> Array:
+    """(LL')⁻¹ from `_factored`, in its place."""
+    lapack.inverse_from_factor(factor)
+    above = np.triu(factor, 1)
     np.add(above, above.T, out=above)
-    above.flat[:: len(C) + 1] = np.diagonal(C)
+    above.flat[:: len(factor) + 1] = np.diagonal(factor)
     return above
 
 
@@ -535,6 +600,16 @@ def left_out(
     return known[width, ridge], there
 
 
+def squares_at(
+    kernel: Kernel, rows: NDArray, targets: Array, weights: Array | None, at: Scales
+) -> Array:
+    """Squared errors of rows that are left out, at these very scales and this ridge."""
+    Y = targets - np.average(targets, axis=0, weights=weights)
+    each = np.ones(len(rows)) if weights is None else weights
+    K = kernel.matrix(rows.astype(np.float64) * at.scales)[0]
+    return _left_out_squares(K, at.ridge / each, Y)
+
+
 def _left_out_squares(K: Array, added: Array, Y: Array) -> Array:
     """((Py)_i/P_ii)² for P = (K + diag(added))⁻¹, the mean of targets."""
     C = K.copy()
@@ -546,3 +621,28 @@ def _left_out_squares(K: Array, added: Array, Y: Array) -> Array:
     inverse = np.triu(factor)
     own = np.einsum("ij,ij->i", inverse, inverse)
     return ((a / own[:, None]) ** 2).mean(axis=1)
+
+
+@lru_cache(2)
+def _upper(n: int) -> Array:
+    """1 in the upper triangle, 0 below."""
+    return np.triu(np.ones((n, n)))
+
+
+def left_out_predictions(K: Array, added: Array, Y: Array, intercept: bool) -> Array:
+    """What the machine of all other rows says of each, Y - a/diag(P') for a = P'Y.
+
+    P = (K + diag(added))⁻¹, P' = P - P11'P/(1'P1) where there is an ``intercept``.
+    """
+    C = K.copy()
+    C.flat[:: len(C) + 1] += added
+    factor = _factored(C)
+    solved = dpotrs(factor.T, np.column_stack([Y, np.ones(len(Y))]), lower=1)[0]
+    a, ones = solved[:, :-1], solved[:, -1]
+    lapack.inverse_of_factor(factor)
+    np.multiply(factor, _upper(len(factor)), out=factor)
+    own = np.einsum("ij,ij->i", factor, factor)
+    if intercept:
+        a = a - ones[:, None] * (a.sum(axis=0) / ones.sum())
+        own = own - ones**2 / ones.sum()
+    return Y - a / np.maximum(own, np.finfo(np.float64).tiny)[:, None]

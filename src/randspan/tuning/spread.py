@@ -30,30 +30,35 @@ TREES, LEAF, FEW_ROWS = 40, 10, 200
 SHARE = 0.5
 # Errors are at least this share of their median.
 FLOOR = 0.05
+MANY_COLUMNS = 1_000
 # The coverage that intervals are compared at.
 COVERAGE = 0.9
 
 
+def law(n_features: int) -> Trees:
+    """The trees that learn how large errors are; of very many columns few are tried for a cut."""
+    third = max(1, n_features // 3)
+    columns = third if n_features <= MANY_COLUMNS else min(third, round(n_features**0.5))
+    return Trees(SHARE, columns, min_samples_leaf=LEAF)
+
+
 def of_errors(
-    away: Array, source: Source, reading: Reading, standardize, task: Task, engine: Engine
+    plain: Spread, source: Source, reading: Reading, standardize, task: Task, engine: Engine
 ) -> Spread:
-    """The spread of errors y - f of rows without themselves."""
-    plain = Spread(away, source.each)
+    """The spread of errors of rows without themselves, with a local scale where that is sharper."""
     if source.n_rows < FEW_ROWS:
         return plain
-    size = np.abs(away)
+    size = np.abs(plain.relative)
     floor = FLOOR * np.median(size, axis=0)
     floor = np.where(floor > 0, floor, np.finfo(np.float64).tiny)
     logs = coarse(np.log(np.maximum(size, floor)))
     rows = replace(source, encoded=logs.__getitem__)
-    columns = max(1, source.n_features // 3)
-    family = Trees(SHARE, columns, min_samples_leaf=LEAF)
-    frame = reading.frame(family, TREES, standardize)
+    frame = reading.frame(law(source.n_features), TREES, standardize)
     frame = frame.trained_on(rows, False, engine.threads, lambda done: None)
     extent = np.array([logs.min(axis=0), logs.max(axis=0)])
     local = model.fit(frame, rows, replace(task, heldout=False), extent, engine)
     scale = np.exp(predictions.left_out(local, rows, engine))
-    scaled = Spread(away, source.each, local, scale)
+    scaled = replace(plain, local=local, scales=scale)
     return scaled if _interval_score(scaled) < _interval_score(plain) else plain
 
 
@@ -61,6 +66,7 @@ def _interval_score(spread: Spread) -> float:
     """Width, and 2/(1 - coverage) for every unit that an error lies outside (Gneiting, Raftery)."""
     away, (lower, upper) = spread.errors, spread.limits(COVERAGE)
     scale = np.ones_like(away) if spread.scales is None else spread.scales
+    scale = scale if spread.ahead is None else scale * spread.ahead
     low, high = lower * scale, upper * scale
     outside = np.maximum(low - away, 0) + np.maximum(away - high, 0)
     units = away.std(axis=0)

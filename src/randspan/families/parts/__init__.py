@@ -5,5 +5,5 @@ turns seeds into numbers, `sample` gathers the rows that a family reads from, `b
 read from them. `spectra` and `frequencies` are for Fourier features, `pitches` and `hashing` for
 grids, `activations` for units and networks, `anchors` and `pivots` for kernels; `grids`, `cascade`,
 `scrambling` and `multiresolution` for functions on the unit cube. `cells` are functions that are
-indicators of cells. `loops` holds what numba compiles.
+indicators of cells. `loops` holds what numba compiles, as `compiling` has it compiled and kept.
 """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from ...checks import check_choice, check_positive, is_count
+from ...checks import check_choice, check_positive, chosen, is_count
 from ..base import Family
 from .bandwidth import median_gamma
 from .pivots import pivots
@@ -21,6 +21,8 @@ from .rows import Rows
 
 # Pivots are never more than this.
 MOST_PIVOTS = 4096
+#: other names for the same kernel
+OTHERS = {"gaussian": "rbf"}
 # Whether γ is 1/d where it is None, as in scikit-learn; the chi-squared kernel has 1.
 SCALED = {"rbf": 1, "laplacian": 1, "poly": 1, "polynomial": 1, "sigmoid": 1, "chi2": 0}
 
@@ -70,10 +72,28 @@ class Kernel:
             return PRODUCTS[self.name](rows, anchors, **params)
         return pairwise_kernels(rows.dense, anchors.astype(rows.dtype), metric=self.name, **params)
 
+    def matrix(self, anchors: NDArray) -> NDArray[np.float64]:
+        """The kernel between anchors."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.values(Rows(anchors), anchors)
+        self._check_finite(values)
+        return values
+
+    def _check_finite(self, values: NDArray) -> None:
+        """Refuse rows whose products with each other overflow."""
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"The kernel {self.kernel!r} is not a finite number between some of these rows: "
+                "standardize inputs that are very large (standardize=True)."
+            )
+
     def diagonal(self, rows: Rows) -> NDArray[np.float64]:
         """k(x, x) of every row."""
         parts = (rows[s : s + 64] for s in range(0, len(rows), 64))
-        return np.concatenate([np.diagonal(self.values(part, part.dense)) for part in parts])
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.concatenate([np.diagonal(self.values(p, p.dense)) for p in parts])
+        self._check_finite(values)
+        return values
 
 
 class Anchored:
@@ -86,7 +106,9 @@ class Anchored:
 
     @property
     def _name(self) -> str:
-        return self.kernel_name if isinstance(self.kernel_name, str) else ""
+        """The name of a kernel that has one, the first of several."""
+        name = self.kernel_name
+        return OTHERS.get(name, name) if isinstance(name, str) else ""
 
     def read_kernel(self, sample, n_components: int, seed: int) -> Kernel:
         """The kernel and its γ with nothing left open."""
@@ -95,7 +117,8 @@ class Anchored:
             kernel = kernel.resolve(sample, n_components, seed)
             kernel.closed_form(sample.rows[:1], sample.rows[:1])  # says so where there is none
         elif not callable(kernel):
-            check_choice("kernel", kernel, PAIRWISE_KERNEL_FUNCTIONS, ", a family or a callable")
+            known, otherwise = PAIRWISE_KERNEL_FUNCTIONS, ", a family or a callable"
+            kernel = chosen("kernel", kernel, known, OTHERS, otherwise)
             if gamma is None and kernel in SCALED:
                 gamma = 1 / sample.shape[1] if SCALED[kernel] else 1.0
         if "gamma" in (self.kernel_params or {}):
@@ -104,7 +127,7 @@ class Anchored:
             check_choice("gamma", gamma, ("median",), ", a positive number or None")
             metric = {"rbf": "euclidean", "laplacian": "cityblock"}.get(self._name)
             if metric is None:
-                raise ValueError("gamma='median' is for kernel='rbf' and 'laplacian'.")
+                raise ValueError("gamma='median' is for kernel='rbf' ('gaussian') and 'laplacian'.")
             gamma = median_gamma(sample, metric)
         elif gamma is not None:
             if self._name not in SCALED:
@@ -127,7 +150,7 @@ class Anchored:
             count = min(n_components, MOST_PIVOTS)
             values = partial(kernel.values, rows)
             found = pivots(lambda at: values(rows[at].dense), kernel.diagonal(rows), count, rng)
-            return rows[found].dense
+            return rows[found if len(found) else [0]].dense  # one, where the kernel is zero
         if is_array(anchors):
             array = np.asarray(anchors, dtype=np.float64)
             if array.ndim != 2 or not len(array) or array.shape[1] != sample.shape[1]:
@@ -155,13 +178,13 @@ def inverse_root(matrix: NDArray) -> NDArray[np.float64]:
 
 def inverse_triangle(matrix: NDArray) -> NDArray[np.float64]:
     """L⁻¹ of matrix + ε·I = LL', ε as small as rounding errors allow."""
-    size, added = float(np.diagonal(matrix).mean()), len(matrix) * np.finfo(np.float64).eps
+    unit, added = float(np.diagonal(matrix).max()) or 1.0, len(matrix) * np.finfo(np.float64).eps
     while True:
-        system = matrix + 0.0
-        system.flat[:: len(system) + 1] += added * size
+        system = matrix / unit
+        system.flat[:: len(system) + 1] += added
         lower, failed = linalg.lapack.dpotrf(system, lower=1, clean=1, overwrite_a=1)
         if not failed:
-            return linalg.lapack.dtrtri(lower, lower=1, overwrite_c=1)[0]
+            return linalg.lapack.dtrtri(lower, lower=1, overwrite_c=1)[0] / np.sqrt(unit)
         added *= 10
 
 
@@ -188,22 +211,13 @@ def _cosine(rows: Rows, z: NDArray) -> NDArray:
     return values
 
 
-def _rbf(rows: Rows, z: NDArray, gamma: float) -> NDArray:
-    # -γ‖x-z‖² = 2γx'z - γz'z - γx'x: one product, then two vectors.
-    values = rows.products(2 * gamma * z)
-    values -= (gamma * (z**2).sum(axis=1)).astype(rows.dtype)
-    values -= (gamma * rows.norms())[:, None].astype(rows.dtype)
-    np.minimum(values, 0, out=values)
-    return np.exp(values, out=values)
-
-
 PRODUCTS: dict[str, Callable[..., NDArray]] = {
     "linear": _linear,
     "poly": _poly,
     "polynomial": _poly,
     "sigmoid": _sigmoid,
     "cosine": _cosine,
-    "rbf": _rbf,
+    "rbf": Rows.gaussians,
 }
 
 

@@ -15,7 +15,7 @@ from math import comb, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from .loops import compiled
+from .compiling import compiled
 
 # All binary digits of a float in [1/8, 1).
 DIGITS = 55

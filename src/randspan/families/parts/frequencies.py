@@ -10,20 +10,34 @@ their random diagonals, which raises it a little (1.4 times in 8 dimensions), an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from threadpoolctl import threadpool_limits
 
-from .randomness import normals, uniforms
+from ...blas import LIMITS
+from .randomness import drawing_bytes, normals, uniforms
 from .rows import Rows
 from .spectra import Law
 
+# Numbers that are turned into frequencies at once.
+AT_ONCE = 2**20
+
 
 def iid(law: Law, d: int, count: int, seed: int) -> NDArray:
-    return law.frequencies(uniforms(seed, "frequencies", count, law.uniforms(d)))
+    table, out = uniforms(seed, "frequencies", count, law.uniforms(d)), np.empty((count, d))
+    step = max(1, AT_ONCE // d)
+    for start in range(0, count, step):
+        out[start : start + step] = law.frequencies(table[start : start + step])
+    return out
+
+
+# Bits of Sobol' points.
+BITS = 52
+# Directions that are made orthogonal together, and entries of small blocks that are.
+PANEL, TOGETHER = 64, 2**16
 
 
 def qmc(law: Law, d: int, count: int, seed: int) -> NDArray:
@@ -40,7 +54,9 @@ def sobol(dimensions: int, count: int, seed: int) -> NDArray[np.float64]:
             f"sampling='qmc' needs {dimensions} Sobol' dimensions, there are {most}: use "
             "sampling='orthogonal' or 'iid' for so many columns."
         )
-    sequence = sequences.Sobol(dimensions, scramble=True, bits=52, rng=np.random.default_rng(seed))
+    sequence = sequences.Sobol(
+        dimensions, scramble=True, bits=BITS, rng=np.random.default_rng(seed)
+    )
     points = sequence.random_base2(max(0, int(np.ceil(np.log2(count)))))[:count]
     return points + 2.0**-53  # the middle of a point's last digit, away from 0 and 1
 
@@ -55,33 +71,32 @@ def orthogonal(law: Law, d: int, count: int, seed: int) -> NDArray:
     # Gram-Schmidt in panels of fixed size, so that a longer draw repeats a shorter one bit for
     # bit and d × d matrices are built only as far as they are needed. One thread: the number of
     # threads must not reach the draw.
-    panel = 64
     directions = np.empty((count, d))
     # Blocks of one panel are orthogonalised together: one by one, the calls cost more than the
     # work. The bits are the same, and a stack stays below a few megabytes.
-    together = max(1, 2**16 // d**2) if d <= panel else 1
-    with threadpool_limits(1, user_api="blas"):
+    together = max(1, TOGETHER // d**2) if d <= PANEL else 1
+    with LIMITS.at_most(1):
         for start in range(0, count, together * d):
             part = directions[start : start + together * d]
-            height = _up(len(part), panel, d)
+            height = _up(len(part), d)
             numbers = range(start // d, (start + len(part) - 1) // d + 1)
             gaussians = np.stack([normals(seed, f"directions {i}", height, d) for i in numbers])
             basis = np.empty_like(gaussians)
-            for s in range(0, height, panel):
-                rows = gaussians[:, s : s + panel]
+            for s in range(0, height, PANEL):
+                rows = gaussians[:, s : s + PANEL]
                 known = basis[:, :s]
                 for _ in range(2):  # twice is enough for orthogonality to rounding
                     rows = rows - (rows @ known.mT) @ known
                 q, r = np.linalg.qr(rows.mT)
                 # The sign of r makes q uniform on the sphere.
                 signs = np.sign(np.diagonal(r, axis1=1, axis2=2))
-                basis[:, s : s + panel] = (q * signs[:, None]).mT
+                basis[:, s : s + PANEL] = (q * signs[:, None]).mT
             part[:] = basis.reshape(-1, d)[: len(part)]
     return directions * lengths(law, d, count, seed)[:, None]
 
 
-def _up(count: int, panel: int, most: int) -> int:
-    return min(-(-count // panel) * panel, most)
+def _up(count: int, most: int) -> int:
+    return min(-(-count // PANEL) * PANEL, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,4 +138,29 @@ SAMPLINGS = {
     "orthogonal": orthogonal,
     "qmc": qmc,
     "structured": HadamardFrequencies.draw,
+}
+
+
+def _memory_of_qmc(width: int, count: int) -> int:
+    # scipy scrambles with a matrix of bits for every dimension, masks it into another, and makes
+    # points up to a power of two.
+    return 16 * (BITS + 2) ** 2 * width + drawing_bytes(2 * count, width)
+
+
+def _memory_of_orthogonal(width: int, count: int) -> int:
+    stack = min(TOGETHER, (count + width) * width)
+    return 64 * max(stack, _up(count, width) * width) + drawing_bytes(count, width)
+
+
+def _memory_of_structured(width: int, count: int) -> int:
+    size = 1 << max(0, int(width - 1).bit_length())
+    return 128 * -(-count // size) * size + drawing_bytes(count, 1) + 64 * width
+
+
+#: at most how much memory a draw takes, for frequencies of so many numbers and so many of them
+MEMORY: dict[str, Callable[[int, int], int]] = {
+    "iid": lambda width, count: drawing_bytes(count, width),
+    "orthogonal": _memory_of_orthogonal,
+    "qmc": _memory_of_qmc,
+    "structured": _memory_of_structured,
 }

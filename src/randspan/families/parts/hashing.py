@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .loops import compiled
+from .compiling import compiled
 
 LIMIT = 2.0**30
 

@@ -11,8 +11,14 @@ from ..functions import Functions
 from .layout import Layout
 from .rows import Rows
 
-# Rows whose kernel with themselves is computed at once.
-AT_ONCE = 256
+# Rows whose kernel with themselves is computed at once; entries of rows that are dense at once.
+AT_ONCE, ENTRIES = 256, 2**22
+
+
+def wide_parts(n_features: int, stop: int) -> list[slice]:
+    """Slices of so many rows that may be dense at once."""
+    step = max(AT_ONCE, ENTRIES // max(n_features, 1))
+    return [slice(start, min(start + step, stop)) for start in range(0, max(stop, 1), step)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +32,10 @@ class KernelColumns(Functions):
         return Layout(np.inf, 0)
 
     def evaluate(self, rows: Rows) -> NDArray:
-        return self.family.closed_form(rows, self.train)
+        parts = wide_parts(rows.shape[1], len(self.train))
+        if len(parts) == 1:
+            return self.family.closed_form(rows, self.train)
+        return np.hstack([self.family.closed_form(rows, self.train[part]) for part in parts])
 
     def with_training_rows(self, values) -> KernelColumns:
         return replace(self, n_components=values.shape[0], train=self.train.like(values))

@@ -11,15 +11,9 @@ polynomial without cancellation: 5 terms are good to 7e-9, 8 terms to 2e-16.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-
-def compiled(function: Any) -> Any:
-    return njit(nogil=True, cache=True, error_model="numpy")(function)
-
+from .compiling import compiled
 
 # -√2 sin 2πt = t·Σ c_i t^2i, interpolated at Chebyshev nodes in 50 digits; highest power first.
 SINE = {

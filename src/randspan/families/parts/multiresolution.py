@@ -47,6 +47,8 @@ class Multiresolution(Family):
 
     default_alpha = 0.0
     on_cube = True
+    #: keys, weights and numbers of the products of a piece, and the table that numbers them
+    working_bytes = 48 * PIECE
     #: the share of the cube on every side that the training data are kept away from
     inset = 0.0
     #: the share of its width by which the box of the training data is widened, or may be left
@@ -118,7 +120,7 @@ class Multiresolution(Family):
         """A depth with as many functions as rows; on a sparse grid what a row can still pay."""
         fitting = max(1, ceil(log2(max(n_rows, 2)) / d))
         if self.grid != "sparse":
-            return fitting + self.extra_depth
+            return min(fitting + self.extra_depth, DEEPEST)
         depth = max(1, ceil(log2(max(n_rows, 2))) + self.extra_depth)
         while depth > 1 and self.products(d, depth) > SPARSE_PRODUCTS:
             depth -= 1

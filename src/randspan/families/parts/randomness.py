@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils import check_random_state
 
+# Numbers that are drawn at once.
+AT_ONCE = 2**18
+
 
 def seed_from(random_state: object) -> int:
     """One 63-bit seed from whatever scikit-learn accepts as ``random_state``."""
@@ -46,8 +49,17 @@ def child_seed(seed: int, index: int) -> int:
 
 def uniforms(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
     """Uniforms on (0, 1), shape (count, width); row i is the same for every ``count > i``."""
-    raw = raw_bits(seed, stream, count * width).reshape(count, width)
-    return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    bits, out = _philox(seed, stream), np.empty(count * width)
+    for start in range(0, len(out), AT_ONCE):
+        some = out[start : start + AT_ONCE]
+        some[:] = bits.random_raw(len(some)) >> np.uint64(12)
+        some += 0.5
+        some *= 2.0**-52
+    return out.reshape(count, width)
+
+
+def _uniforms(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+    return ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def raw_bits(seed: int, stream: str, count: int, skipped: int = 0) -> NDArray[np.uint64]:
@@ -57,9 +69,38 @@ def raw_bits(seed: int, stream: str, count: int, skipped: int = 0) -> NDArray[np
     return bits.random_raw(count)
 
 
+def bits_of(seed: int, stream: str, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """64 random bits for every key: a pure function of (seed, stream, key).
+
+    The mixer is Stafford's, of SplitMix64: one bit of its input changes each of its output with a
+    chance near 1/2, so that keys and streams that differ in little have nothing in common.
+    """
+    bits = keys ^ raw_bits(seed, stream, 1)
+    bits ^= bits >> np.uint64(30)
+    bits *= np.uint64(0xBF58476D1CE4E5B9)
+    bits ^= bits >> np.uint64(27)
+    bits *= np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits
+
+
+def drawing_bytes(count: int, width: int) -> int:
+    """At most how much memory drawing ``count`` functions of ``width`` numbers each takes.
+
+    Raw bits, uniforms, what laws make of them on the way, and the result are eight arrays at most,
+    and of what a function has beside (a phase, a threshold, tables) there is less than this.
+    """
+    return 64 * count * (width + 8)
+
+
 def normals(seed: int, stream: str, count: int, width: int) -> NDArray[np.float64]:
     """Standard normals by inversion: one uniform each, so that rows stay where they are."""
     return special.ndtri(uniforms(seed, stream, count, width))
+
+
+def normals_of(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """A standard normal for every 64 random bits."""
+    return special.ndtri(_uniforms(bits))
 
 
 def generator(seed: int, stream: str, index: int) -> np.random.Generator:

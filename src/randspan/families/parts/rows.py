@@ -16,6 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ...sums import parts
+
+# Entries of directions that are multiplied with at once, but not fewer directions than pay.
+AT_ONCE, LEAST_DIRECTIONS = 2**22, 64
 # What rows are made of.
 STORED = ("values", "centre", "scale", "rotation", "dtype", "bend")
 
@@ -105,7 +109,9 @@ class Rows:
         if self.centre is not None:
             # In float64 before the cast: an offset of 1e6 must not eat a float32's digits.
             values = values - self.centre
-        if self.scale is not None:
+            if self.scale is not None:
+                values *= self.scale  # in place: of wide rows another copy would be large
+        elif self.scale is not None:
             values = values * self.scale
         return np.ascontiguousarray(values, dtype=self.dtype)
 
@@ -116,10 +122,23 @@ class Rows:
 
     # -- what functions ask of rows ------------------------------------------------------------
 
-    def products(self, directions: NDArray) -> NDArray:
-        """x̃ · directionsᵀ, one column for every row of ``directions``."""
+    def products(self, directions: NDArray, unit: float = 1.0) -> NDArray:
+        """x̃ · directionsᵀ/unit, one column for every row of ``directions``."""
         if self.rotation is not None:
             directions = directions @ self.rotation.T
+        # Many long directions are scaled and cast a few at a time.
+        step = max(LEAST_DIRECTIONS, AT_ONCE // max(self.shape[1], 1))
+        if len(directions) <= step:
+            return self._products(directions, unit).astype(self.dtype, copy=False)
+        out = np.empty((len(self), len(directions)), dtype=self.dtype)
+        for start in range(0, len(directions), step):
+            some = slice(start, start + step)
+            out[:, some] = self._products(directions[some], unit)
+        return out
+
+    def _products(self, directions: NDArray, unit: float) -> NDArray:
+        if unit != 1.0:
+            directions = directions / unit
         if not sparse.issparse(self.values):
             return self._straight @ directions.T.astype(self.dtype)
         if self.scale is not None:
@@ -128,7 +147,7 @@ class Rows:
         products = np.asarray(self.values @ np.ascontiguousarray(directions.T))
         if self.centre is not None:
             products -= directions @ self.centre
-        return products.astype(self.dtype)
+        return products
 
     def signs(self, columns: NDArray, thresholds: NDArray) -> NDArray:
         """sgn(x̃[columns] - thresholds) with sgn(0) = +1.
@@ -208,9 +227,26 @@ class Rows:
             hashing.dense_keys(np.ascontiguousarray(values.T, dtype=np.float64), *grid)
         return out
 
-    def norms(self, weights: NDArray | None = None) -> NDArray[np.float64]:
+    def gaussians(self, centers: NDArray, gamma: float | NDArray[np.float64]) -> NDArray:
+        """exp(-Σ_m γ_m(x̃_m - z_m)²) for some centres z."""
+        gamma = np.asarray(gamma, dtype=np.float64)
+        # -γ‖x-z‖² = 2x'γz - z'γz - x'γx: one product, then two vectors.
+        norms = self.norms(gamma)
+        own = (gamma * centers**2).sum(axis=1)
+        largest = max(norms.max(initial=0.0), own.max(initial=0.0))
+        if self.dtype != np.float64 and largest > np.finfo(self.dtype).max / 4:
+            return self.cast(np.dtype(np.float64)).gaussians(centers, gamma).astype(self.dtype)
+        values = self.products(2 * gamma * centers)
+        values -= own.astype(self.dtype)
+        values -= norms[:, None].astype(self.dtype)
+        np.minimum(values, 0, out=values)
+        return np.exp(values, out=values)
+
+    def norms(self, weights: NDArray | float | None = None) -> NDArray[np.float64]:
         """Σ_m weights_m·x̃_m² of every row, in float64; ‖x̃‖² if None."""
         scale = self.scale
+        if weights is not None and np.ndim(weights) == 0:
+            return float(weights) * self.norms()
         if self.rotation is not None:
             turned = self.dense
             if weights is not None:
@@ -222,18 +258,33 @@ class Rows:
         if not sparse.issparse(self.values):
             return np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
         squares = np.ones(self.shape[1]) if scale is None else scale**2
-        values = self.values.astype(np.float64)
-        norms = values.multiply(values) @ squares
-        if self.centre is not None:
-            norms = norms - 2 * (values @ (squares * self.centre)) + squares @ self.centre**2
-        return np.maximum(np.asarray(norms).ravel(), 0)
+        values, centre = self.values, self.centre
+
+        def summed(data: NDArray, factors: NDArray) -> NDArray[np.float64]:
+            return sparse.csr_array((data, values.indices, values.indptr), values.shape) @ factors
+
+        away = values.data.astype(np.float64)
+        if centre is not None:
+            away -= centre[values.indices]
+        norms = summed(away**2, squares)
+        if centre is None:
+            return norms
+        # Columns that a row does not mention are zeros. What they add is the sum over all columns
+        # less that over the mentioned ones, exactly: an offset may have a billion times the
+        # squares of what is left.
+        ones = np.ones_like(away)
+        rest = sum(part.sum() - summed(ones, part) for part in parts(squares * centre**2))
+        return norms + np.maximum(rest, 0)
 
 
 def as_rows(X) -> Rows:
     """Rows of an array, a sparse matrix or a data frame, taken as they are."""
     if isinstance(X, Rows):
         return X
-    values = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    try:
+        values = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    except (TypeError, ValueError) as error:  # columns, or lines, that do not go together
+        raise ValueError(f"X must be rows of numbers, as many in each: {error}") from error
     if values.ndim != 2:
         raise ValueError(
             f"Expected a two-dimensional X (rows × columns), got {values.ndim} dimension(s). "
@@ -241,41 +292,13 @@ def as_rows(X) -> Rows:
         )
     if values.dtype not in (np.float32, np.float64):
         try:
-            values = values.astype(np.float64)
+            casting: Any = "unsafe" if values.dtype.kind in "OUS" else "same_kind"
+            values = values.astype(np.float64, casting=casting)
         except (TypeError, ValueError) as error:
             raise ValueError(f"X must hold numbers, got dtype {values.dtype}.") from error
     if not np.isfinite(values.data if sparse.issparse(values) else values).all():
         raise ValueError("X holds NaN or infinity: remove or impute these entries first.")
     return Rows(canonical(values))
-
-
-def fingerprints(values) -> NDArray[np.uint64]:
-    """A number for every row: equal rows have equal ones, dense or sparse."""
-    values = values.astype(np.float64)
-    generator = np.random.default_rng(0)
-    odd = generator.integers(2**63, size=values.shape[1], dtype=np.uint64) * np.uint64(2)
-    odd += np.uint64(1)
-    if sparse.issparse(values):
-        bits = _mixed(values.data)
-        return sparse.csr_array((bits, values.indices, values.indptr), values.shape) @ odd
-    return (_mixed(values) * odd).sum(axis=1)
-
-
-def mixed_in(total: NDArray[np.uint64], lines: NDArray) -> NDArray[np.uint64]:
-    """A hash of one more number for every row, line after line."""
-    for line in lines:
-        total = (total ^ line.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        total ^= total >> np.uint64(29)
-    return total
-
-
-def _mixed(values: NDArray) -> NDArray[np.uint64]:
-    """The bits of numbers, well mixed; 0 stays 0, so that sparse rows need not mention it."""
-    # Adding zero turns -0.0 into 0.0. Small whole numbers differ in their highest bits only, which
-    # a multiplication would lose: they are folded onto the lower ones first.
-    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
-    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    return bits ^ (bits >> np.uint64(29))
 
 
 def canonical(values):

@@ -1,10 +1,10 @@
 """What a family may read of the data: a sample of the rows, and the range of every column.
 
-The rows stand in random order, rows of larger weight earlier: row i carries an exponential clock
-E_i/ω_i, E_i a pure function of (seed, i), and the first ones to ring are kept. The sample is
-therefore the same whether the rows come at once or block by block. As long as nothing had to be
-left out, it is all rows with their weights, and what is computed from it is the same for a weight
-of two and for a row that stands there twice.
+Rows of equal inputs are one row, of their weight together. They stand in random order, heavier ones
+earlier: a row carries an exponential clock E/ω, E a pure function of the seed and of its key, and
+the first ones to ring are kept. The sample is therefore the same in whatever order the rows come,
+and for a weight of two and a row that stands there twice. Of rows that come in blocks the same
+holds as long as no copy comes after its like was left out.
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .randomness import uniforms
+from ...keys import Keys, keys_of, mixed_in
+from ...sums import total, total_in
+from .randomness import raw_bits
 from .rows import Rows
+
+# Rows that are worth keeping however wide they are.
+FEWEST = 1024
 
 NO_ROWS = "There is no row with a positive weight to read the data's scale from."
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows in random order, their weights, and the range of the columns.
+    """Different rows in random order, their weights, and the range of the columns.
 
-    ``count`` is how many rows there are in all, each as many as its weight says but one at least.
+    ``count`` is how many rows there are in all, each as many as its weight says, within reason.
     """
 
     rows: Rows
@@ -58,7 +63,7 @@ class Sample:
 
 def capacity(n_features: int, wanted: int = 0) -> int:
     """How many rows are worth keeping: about 32 MB of them, and ``wanted`` in any case."""
-    return max(wanted, int(np.clip(2**22 // max(n_features, 1), 4096, 16384)))
+    return max(wanted, int(np.clip(2**22 // max(n_features, 1), FEWEST, 16384)))
 
 
 @dataclass
@@ -67,9 +72,8 @@ class Reservoir:
 
     capacity: int
     seed: int
-    seen: int = 0
-    _kept: list = field(default_factory=list)
-    _clocks: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    _values: Any = None
+    _keys: Keys = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
     _weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     _lower: NDArray[np.float64] | None = None
     _upper: NDArray[np.float64] | None = None
@@ -77,41 +81,46 @@ class Reservoir:
     _present: int = 0
     _weight: float = 0.0
 
-    def add(self, values, weights: NDArray | None) -> None:
+    def add(self, values, weights: NDArray | None, keys: Keys | None = None) -> None:
         """Take a block of rows into account; rows of weight 0 do not exist."""
-        clocks = -np.log(_row_uniforms(self.seed, self.seen, values.shape[0]))
-        self.seen += values.shape[0]
-        if weights is None:
-            weights = np.ones(len(clocks))
+        keys = keys_of(values) if keys is None else keys
+        weights = np.ones(len(keys)) if weights is None else weights
         alive = weights > 0
         if not alive.all():
-            values, clocks, weights = values[alive], clocks[alive], weights[alive]
-        if not len(clocks):
+            values, keys, weights = values[alive], keys[alive], weights[alive]
+        if not len(keys):
             return
         self._present += len(weights)
-        self._weight += float(weights.sum())
-        clocks = clocks / weights
+        self._weight += float(total(weights))
         lower, upper = column_range(values)
         self._lower = lower if self._lower is None else np.minimum(lower, self._lower)
         self._upper = upper if self._upper is None else np.maximum(upper, self._upper)
-        all_clocks = np.concatenate([self._clocks, clocks])
-        if len(all_clocks) > self.capacity:
-            self._complete = False
-            bar = np.partition(all_clocks, self.capacity - 1)[self.capacity - 1]
-            entering = clocks <= bar
-            values, clocks, weights = values[entering], clocks[entering], weights[entering]
-        self._kept.append(values.copy())  # a block's buffer may be used again for the next one
-        self._clocks = np.concatenate([self._clocks, clocks])
-        self._weights = np.concatenate([self._weights, weights])
-        if len(self._clocks) > 2 * self.capacity:
-            self._compact()
+        known = len(self._keys)
+        both = np.concatenate([self._keys, keys])
+        different, first, places = np.unique(both, return_index=True, return_inverse=True)
+        weights = total_in(places, np.concatenate([self._weights, weights]), len(different))
+        order = np.argsort(self._clocks(different, weights), kind="stable")
+        self._complete &= len(order) <= self.capacity
+        order = order[: self.capacity]
+        self._keys, self._weights, first = different[order], weights[order], first[order]
+        # Of a block no more is copied than enters; its buffer may be used again for the next one.
+        old, new = first < known, values[first[first >= known] - known]
+        if known:
+            parts = (self._values[first[old]], new)
+            dense = not sparse.issparse(new)
+            new = np.concatenate(parts) if dense else sparse.vstack(parts, "csr")
+            new = new[np.argsort(np.argsort(~old, kind="stable"))]
+        self._values = new
+
+    def _clocks(self, keys: Keys, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """When every row rings."""
+        bits = mixed_in(keys, raw_bits(self.seed, "rows", 2)[:, None])
+        return -np.log(((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52) / weights
 
     @property
     def constant(self) -> NDArray[np.bool_]:
         """Which columns never changed."""
-        if self._lower is None or self._upper is None:
-            raise ValueError(NO_ROWS)
-        return self._lower == self._upper
+        return self.lower == self.upper
 
     @property
     def lower(self) -> NDArray[np.float64]:
@@ -121,15 +130,26 @@ class Reservoir:
         return self._lower
 
     @property
+    def upper(self) -> NDArray[np.float64]:
+        """The largest value of every column."""
+        if self._upper is None:
+            raise ValueError(NO_ROWS)
+        return self._upper
+
+    @property
     def count(self) -> float:
-        """How many rows there are: the sum of weights, but one for every row at least."""
-        return max(round(self._weight, 6), float(self._present))
+        """How many rows there are: the sum of weights, but one for every row at least.
+
+        The square of how many there really are at most: √n functions are then one for every row,
+        and weights that are no counts, such as 1/variance, do not ask for millions of them.
+        """
+        present = float(self._present)
+        return min(max(round(self._weight, 6), present), present**2)
 
     def quantiles(self, shares: list[float]) -> NDArray[np.float64]:
         """Quantiles of every column, a line for each share."""
-        self._compact()
         weights = self._weights if self._complete else np.ones(len(self._weights))
-        values, at_once = self._kept[0], 64
+        values, at_once = self._values, 64
         parts = []
         for m in range(0, values.shape[1], at_once):
             some = values[:, m : m + at_once]
@@ -141,10 +161,7 @@ class Reservoir:
 
     def sample(self, centre, scale, rotation=None, bend=None) -> Sample:
         """The sample, as rows standardised with ``centre`` and ``scale``, bent and turned."""
-        self._compact()
-        if self._lower is None or self._upper is None:
-            raise ValueError(NO_ROWS)
-        lower, upper, values = self._lower, self._upper, self._kept[0]
+        lower, upper, values = self.lower, self.upper, self._values
         if bend is not None:
             (lower, _), (upper, _), (values, centre) = (bend(v) for v in (lower, upper, values))
         elif centre is not None:
@@ -153,26 +170,6 @@ class Reservoir:
             lower, upper = lower * scale, upper * scale
         rows = Rows(values, centre, scale, np.float64, rotation, bend)
         return Sample(rows, self._weights, lower, upper, self._complete, self.count)
-
-    def _compact(self) -> None:
-        if not self._kept:
-            return
-        values: Any = self._kept[0]
-        if len(self._kept) > 1:
-            dense = not sparse.issparse(values)
-            values = np.concatenate(self._kept) if dense else sparse.vstack(self._kept, "csr")
-        order = np.argsort(self._clocks, kind="stable")[: self.capacity]
-        self._kept = [values[order]]
-        self._clocks = self._clocks[order]
-        self._weights = self._weights[order]
-
-
-def _row_uniforms(seed: int, start: int, count: int) -> NDArray[np.float64]:
-    # A table of pages, so that the rows of a late block cost no more than those of the first.
-    page = 4096
-    first, last = start // page, (start + count - 1) // page
-    pages = [uniforms(seed, f"rows {p}", 1, page)[0] for p in range(first, last + 1)]
-    return np.concatenate(pages)[start - first * page :][:count] if pages else np.empty(0)
 
 
 def column_range(values) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

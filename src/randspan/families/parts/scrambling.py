@@ -16,8 +16,9 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from .compiling import compiled
 from .hashing import enter
-from .loops import SINE, compiled, wave
+from .loops import SINE, wave
 from .randomness import raw_bits
 
 HALF = 16

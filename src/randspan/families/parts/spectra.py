@@ -30,6 +30,31 @@ from scipy import special
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import euclidean_distances
 
+# Rows of more columns than this are told apart through inner products, which are much faster; those
+# nearer than this share of their squared lengths, where digits would be lost, by their differences.
+WIDE, NEAR = 4096, 1e-4
+
+
+def apart(X: NDArray, Y: NDArray) -> NDArray[np.float64]:
+    """Euclidean distances."""
+    if X.shape[1] <= WIDE:
+        return cdist(X, Y)
+    squares = euclidean_distances(X, Y, squared=True)
+    lengths = [np.einsum("ij,ij->i", rows, rows) for rows in (X, Y)]
+    near = squares < NEAR * np.add.outer(*lengths)
+    for i, j in np.argwhere(near):
+        squares[i, j] = ((X[i] - Y[j]) ** 2).sum()
+    return np.sqrt(squares, out=squares)
+
+
+def squares_apart(X: NDArray, Y: NDArray) -> NDArray[np.float64]:
+    """Squares of Euclidean distances, without what rows have in common, which would cost digits.
+
+    That is a median: a mean lies far from all rows but one where that one is far away.
+    """
+    middle = np.median(Y, axis=0)
+    return euclidean_distances(X - middle, Y - middle, squared=True)
+
 
 class Law(ABC):
     """The spectral law of a kernel, at unit scale."""
@@ -69,7 +94,7 @@ class Gaussian(Law):
         return special.ndtri(uniforms)
 
     def kernel(self, X, Y):
-        found = euclidean_distances(X, Y, squared=True)
+        found = squares_apart(X, Y)
         found /= -2
         return np.exp(found, out=found)
 
@@ -90,7 +115,7 @@ class Matern(Law):
         return np.sqrt(half / special.gammaincinv(half, uniforms))
 
     def kernel(self, X, Y):
-        r = cdist(X, Y)
+        r = apart(X, Y)
         r *= np.sqrt(self.degrees)
         found = np.negative(r)
         np.exp(found, out=found)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ...checks import check_number
 from ..functions import Functions
 from .out_of_bag import OutOfBagRows
-from .randomness import raw_bits
 from .rows import Rows
 
 
@@ -62,29 +61,24 @@ class TrainedFunctions(Functions):
         So predictions differ from each other as much as they do for new rows. With means in the
         gaps they would not, and weights of differences would seem to cost nothing.
         """
-        values, k = self.predictions(rows), self.n_components
+        values = self.predictions(rows)
         if self.out_of_bag is not None:
-            seen = self.out_of_bag.seen(indices, k)
-            others = k - seen.sum(axis=1)
-            others_first = np.argsort(seen, axis=1, kind="stable")
-            lots = raw_bits(self.out_of_bag.seed, "others", k) | np.uint64(1)
-            lots = (lots * (indices[:, None] + 1).astype(np.uint64)) >> np.uint64(33)
-            chosen = (lots % np.maximum(others, 1)[:, None].astype(np.uint64)).astype(np.intp)
-            other = np.take_along_axis(others_first, chosen, axis=1)
-            at = np.where(seen, other, np.arange(k))
+            seen = self.out_of_bag.seen(indices, self.n_components)
+            at = self.out_of_bag.others(seen, indices)
             values = np.take_along_axis(values, at[:, :, None], axis=1)
             # Rows that every function was trained on have the mean.
-            values[others == 0] = self.trained_on.origin
+            values[seen.all(axis=1)] = self.trained_on.origin
         return values.reshape(len(rows), self.n_columns)
 
 
 def weighted_mean(
     targets: NDArray[np.float64], weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """The mean of every target; 0 where there is no weight."""
+    """The mean of every target; 0 where there is no weight. No sum depends on threads."""
     if weights is None:
         return targets.mean(axis=0)
-    return weights @ targets / max(float(weights.sum()), np.finfo(np.float64).tiny)
+    total = max(float(weights.sum()), np.finfo(np.float64).tiny)
+    return (weights[:, None] * targets).sum(axis=0) / total
 
 
 def check_share(share) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...families.bins import BinFunctions
-from ...families.trees import Forest, LeafFunctions, TreeFunctions
+from ...families.parts.forest import Forest
+from ...families.trees import LeafFunctions, TreeFunctions
 from .functions import Array, Exporter, exports, refused
 from .graph import FLOAT32, FLOAT64, INT64, UINT64, Graph, NoExport, Tensor, onnx_type
 from .rows import AT_ONCE, GraphRows

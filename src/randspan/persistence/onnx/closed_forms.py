@@ -244,14 +244,15 @@ def _sign(graph: Graph, dot: Tensor, uu: Tensor, vv: NDArray) -> Tensor:
 
 def _cosines(graph: Graph, dot: Tensor, uu: Tensor, vv: NDArray) -> Tensor:
     both, twice = graph("Add", uu, vv), graph("Mul", dot, 2.0)
-    parts = [distances.negative_exponential(graph, graph(kind, both, twice), 0.5)
-             for kind in ("Sub", "Add")]  # fmt: skip
+    squares = [graph("Max", graph(kind, both, twice), 0.0) for kind in ("Sub", "Add")]
+    parts = [distances.negative_exponential(graph, one, 0.5) for one in squares]
     return graph("Mul", graph.total(parts), 0.5)
 
 
 def _gaussians(graph: Graph, dot: Tensor, uu: Tensor, vv: NDArray) -> Tensor:
-    product = graph("Mul", graph("Add", uu, 1.0), 1 + vv)
-    return graph("Reciprocal", graph("Sqrt", graph("Sub", product, graph("Mul", dot, dot))))
+    square = graph("Sub", graph("Mul", uu, vv), graph("Mul", dot, dot))
+    parts = [graph("Add", uu, 1 + vv), graph("Max", square, 0.0)]
+    return graph("Reciprocal", graph("Sqrt", graph.total(parts)))
 
 
 ACTIVATED: dict[Any, Callable[..., Tensor]] = {

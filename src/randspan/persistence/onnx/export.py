@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +15,7 @@ from .. import atomic
 from .graph import Graph, NoExport
 
 
-def to_onnx(model, path: str | PathLike | None = None, *, dtype="float32") -> Any:
+def to_onnx(model, path: str | bytes | PathLike | None = None, *, dtype="float32") -> Any:
     """A fitted estimator as an ONNX graph, which runs without Python.
 
     Everything between rows and predictions is inside: standardisation and scales, functions and
@@ -80,12 +79,8 @@ def to_onnx(model, path: str | PathLike | None = None, *, dtype="float32") -> An
     head(graph, model, inputs, number)
     made = graph.model(type(model).__name__, __version__, repr(frame.family))
     if path is not None:
-        atomic.write(path, lambda part: _filled(part, made.SerializeToString()))
+        atomic.write(path, lambda file: file.write(made.SerializeToString()))
     return made
-
-
-def _filled(part: str, content: bytes) -> None:
-    Path(part).write_bytes(content)
 
 
 def _require_onnx() -> None:
@@ -99,12 +94,16 @@ def _refuse_tables(frame: Frame) -> None:
     """Say that a graph takes numbers, where the model takes a table."""
     if frame.columns is None:
         return
-    others = [one for one in frame.columns.encoders if not isinstance(one, Number) or one.holes > 0]
+    others = [
+        one
+        for one in frame.columns.encoders
+        if not isinstance(one, Number) or one.holes > 0 or one.form is not None
+    ]
     if others:
         first = others[0]
-        kind = (
-            f"a {first.kind}" if not isinstance(first, Number) else "a number with missing values"
-        )
+        kind = f"a {first.kind}"
+        if isinstance(first, Number):
+            kind = "a number with missing values" if first.form is None else "text of numbers"
         raise NoExport(
             f"Column {first.name!r} is {kind}, and an ONNX graph of randspan takes numbers that "
             "are known: encode categories and dates, and fill what is missing, before the fit "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...calibration import Calibration
 from ...estimators import SpanClassifier, SpanRegressor, SpanTransformer
-from ...losses import Logistic, Softmax
+from ...losses import LARGEST_EXPONENT, Logistic, Softmax
 from . import functions
 from .graph import BOOL, FLOAT32, FLOAT64, INT64, Graph, NoExport, Tensor
 from .rows import Inputs, Standardised
@@ -19,8 +20,9 @@ ACROSS = np.array([1])
 
 
 def regression(graph: Graph, model: SpanRegressor, inputs: Inputs, dtype: np.dtype) -> None:
-    """``prediction``: f(x) within the limits of ``clip``, of the shape that `predict` returns."""
-    values = _clipped(graph, model, _scores(graph, model._solved, inputs, dtype))
+    """``prediction``: that of f(x) within the limits of ``clip``, of the shape of `predict`."""
+    scores = _scores(graph, model._solved, inputs, dtype)
+    values = _clipped(graph, model, INVERSE_LINKS[model._model.task.loss.link](graph, scores))
     flat = model._flat
     if flat:
         values = graph("Squeeze", values, ACROSS)
@@ -54,6 +56,16 @@ def transformation(graph: Graph, model: SpanTransformer, inputs: Inputs, dtype: 
     values = inputs.marking(graph("Div", values, float(np.sqrt(drawn.n_components))))
     graph.output("features", graph.cast(values, dtype), drawn.n_columns)
 
+
+def _exponential(graph: Graph, scores: Tensor) -> Tensor:
+    return graph("Exp", graph("Clip", scores, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+
+
+#: `randspan.losses.base.INVERSE_LINKS` as nodes
+INVERSE_LINKS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
+    "identity": lambda graph, scores: scores,
+    "log": _exponential,
+}
 
 HEADS = {
     SpanRegressor: regression,

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from ...families.bins import BinFunctions
 from ...families.parts.cells import Table
+from ...families.parts.forest import Forest
 from ...families.parts.out_of_bag import OutOfBagRows
 from ...families.parts.trained import TrainedOn
-from ...families.trees import Forest, LeafFunctions, TreeFunctions
+from ...families.trees import LeafFunctions, TreeFunctions
 from ..arrays import Array
 from ..compounds import One, optional
 from ..errors import ensure
@@ -155,6 +156,11 @@ def _out_of_bag(values: dict[str, Any], scope: dict[str, int]) -> None:
     ensure(
         (np.bincount(order, minlength=len(keys)) == 1).all(), "order must be a permutation of rows."
     )
+    inputs = values["inputs"]
+    ensure(
+        inputs is None or (inputs[1:] > inputs[:-1]).all(),
+        "Input keys of training rows must be sorted, and each be there once.",
+    )
 
 
 register(
@@ -217,7 +223,9 @@ register(
             "n_targets": Whole(1, 2**31),
             "keys": Array(("u8",), ("n",)),
             "order": Array(("i8",), ("n",), low=0, high="n"),
+            "inputs": optional(Array(("u8",), (None,))),
         },
         _out_of_bag,
+        later={"inputs": None},
     ),
 )

@@ -5,16 +5,22 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+
 from ... import losses
-from ...estimators import SpanClassifier, SpanRegressor, SpanTransformer
-from ...estimators.parameters import DEFAULTS
+from ...estimators import SpanClassifier, SpanRegressor, SpanTransformer, started
+from ...estimators.gathered import Gathered
+from ...estimators.parameters import DEFAULTS, OfFamily
 from ...families import NAMED
 from ...planning import SOLVERS
-from ...solvers.validation import KINDS
+from ...solvers.validation import KINDS as ALPHAS
+from ...tables import KINDS
+from ...tables.reading import CATEGORY, DATE, NOTHING, NUMBER, Column
 from ...tuning.racing import EFFORTS
 from ..arrays import NUMBERS, Array, Words
 from ..compounds import Either, Listing, Mapping, One, Precision, Tuple, optional
-from ..errors import ensure
+from ..errors import ensure, ensure_different
 from ..kinds import Choice, Flag, Kind, Null, Number, Text, Whole
 from ..random_states import Generator
 from ..refusals import refused
@@ -24,6 +30,7 @@ from .families import FAMILIES
 from .functions import FUNCTIONS
 from .solvers import LOSS
 
+_level = Either(Flag(), Whole(-(2**64), 2**64), Number(any=True), Text(100_000))
 _label = Either(Flag(), Whole(-(2**63), 2**64), Number(any=True), Text(10_000))
 _column = Either(NAME, Flag(), Whole(-(2**31), 2**31))
 _dtype = Either(Choice("float32", "float64"), Precision())
@@ -35,6 +42,7 @@ _shared: dict[str, Kind] = {
     "categories": Either(
         Null(), _column, Listing(_column), Tuple(_column), Array(NUMBERS, (None,)), Words()
     ),
+    "columns": optional(Mapping(Either(NAME, Whole(-(2**31), 2**31)), Choice(*KINDS))),
     "frame": optional(One("frame")),
     "dtype": _dtype,
     "random_state": Either(Null(), Whole(0, 2**64 - 1), Generator()),
@@ -43,7 +51,7 @@ _shared: dict[str, Kind] = {
 _models: dict[str, Kind] = _shared | {
     "n_components": Either(Choice("auto"), Whole(1, 2**48), Number(inf, inf, any=True)),
     "loss": Either(Choice(*losses.NAMED), LOSS),
-    "alpha": Either(Choice("auto", *KINDS), Number(0)),
+    "alpha": Either(Choice("auto", *ALPHAS), Number(0)),
     "bound": optional(Number(0)),
     "clip": Either(Null(), Choice("auto"), Number(0)),
     "fit_intercept": Flag(),
@@ -59,19 +67,22 @@ _fitted: dict[str, Kind] = {
 _solved: dict[str, Kind] = _fitted | {
     "_n_targets": optional(Whole(1, 2**31)),
     "_model": optional(One("model", "portfolio")),
+    "_gathered": optional(One("gathered")),
 }
 
 
-def _estimator(name: str, cls: type, parameters, fitted, check) -> Entry:
+def _estimator(name: str, cls: type[OfFamily], parameters, fitted, check) -> Entry:
     """An estimator; what a fit leaves behind is None before it."""
 
     def take(estimator: Any) -> dict[str, Any]:
         own = vars(estimator)
-        strange = [key for key in own if key not in parameters and key not in fitted]
+        known = (*parameters, *fitted, "_started")
+        strange = [key for key in own if key not in known]
         if strange:
             raise refused(own[strange[0]], f"{cls.__name__}.{strange[0]}", _WANTED)
         default = [key for key, value in DEFAULTS.items() if own.get(key) is value]
-        return {key: own.get(key) for key in (*parameters, *fitted)} | {"default": default}
+        found = {key: own.get(key) for key in (*parameters, *fitted)}
+        return found | {"default": default, "changed": started.changed(estimator)}
 
     def build(values: dict[str, Any], of: Any) -> Any:
         own = {key: DEFAULTS[key] for key in values["default"]}
@@ -79,13 +90,19 @@ def _estimator(name: str, cls: type, parameters, fitted, check) -> Entry:
         for key in fitted:
             if values[key] is not None:
                 setattr(estimator, key, values[key])
+        if values["n_features_in_"] is not None:
+            began = started.parameters(estimator).items()
+            estimator._started = {k: v for k, v in began if k not in values["changed"]}
         return estimator
 
     default = Listing(Choice(*(key for key in DEFAULTS if key in parameters)), list, 0, 2)
-    fields = parameters | fitted | {"default": default}
-    return Entry(name, cls, fields, check, take, build)
+    changed = Listing(Choice(*cls._fixed), list, 0, len(cls._fixed))
+    fields = parameters | fitted | {"default": default, "changed": changed}
+    later = {key: value for key, value in _LATER.items() if key in fields}
+    return Entry(name, cls, fields, check, take, build, later=later)
 
 
+_LATER: dict[str, Any] = {"changed": [], "columns": None, "_gathered": None}
 _WANTED = "parameters and what a fit leaves behind; delete attributes of your own first"
 
 
@@ -112,6 +129,11 @@ def _of_model(values: dict[str, Any], scope: dict[str, int], others: tuple[str, 
     )
     c = model.extent.shape[1]
     ensure(values["_n_targets"] == c, f"The estimator has other targets than its model ({c}).")
+    gathered = values["_gathered"]
+    if gathered is not None and len(gathered):
+        arrays = gathered.kept.arrays
+        shapes = arrays["inputs"].shape[1], arrays["targets"].shape[1]
+        ensure(shapes == (scope["width"], c), "Rows of a stream have other columns or targets.")
     return model
 
 
@@ -138,6 +160,28 @@ def _classifier(values: dict[str, Any], scope: dict[str, int]) -> None:
     ensure(not model.task.loss.joint or count > 2, "The softmax loss is for three classes or more.")
 
 
+def _of_stream(values: dict[str, Any], scope: dict[str, int]) -> None:
+    kept, columns = values["kept"].arrays, values["columns"]
+    if not kept:
+        return
+    ensure({"inputs", "keys"} <= kept.keys(), "Rows of a stream have inputs and keys.")
+    inputs = kept["inputs"]
+    if columns is None:
+        finite = sparse.issparse(inputs) or np.isfinite(inputs).all()
+        ensure(finite, "Rows of a stream hold nan or infinity.")
+        return
+    known = not sparse.issparse(inputs) and inputs.shape[1] == len(columns)
+    ensure(known, "Rows of a stream have other columns than their table.")
+    for column, cells in zip(columns, inputs.T, strict=True):
+        ensure(not len(column.values), "Columns of a stream stand without their values.")
+        ensure(not np.isinf(cells).any(), "Rows of a stream hold infinity.")
+        ensure_different(column.levels, "Levels must differ from each other.")
+        if column.kind == CATEGORY:
+            codes = cells[~np.isnan(cells)]
+            there = (codes >= 0) & (codes < len(column.levels)) & (codes == np.floor(codes))
+            ensure(there.all(), f"A row of {column.name!r} has a level that is not there.")
+
+
 def _transformer(values: dict[str, Any], scope: dict[str, int]) -> None:
     _default(values)
     functions, frame = values["functions_"], values["frame_"]
@@ -153,6 +197,31 @@ def _transformer(values: dict[str, Any], scope: dict[str, int]) -> None:
 
 
 register(
+    Entry(
+        "gathered",
+        Gathered,
+        {
+            "kept": One("kept"),
+            "columns": optional(Listing(One("table_column"), tuple)),
+            "framed": Whole(0, 2**48),
+        },
+        _of_stream,
+    ),
+    Entry(
+        "table_column",
+        Column,
+        {
+            "name": NAME,
+            "kind": Choice(NUMBER, CATEGORY, DATE, NOTHING),
+            "values": Array(("f8",), (None,)),
+            "levels": Listing(_level, tuple, 0, 2**24),
+            "guess": Null(),
+            "text": Flag(),
+            "wanted": Choice("", *KINDS),
+            "form": optional(One("amounts", "flags", "dates")),
+            "begins": Flag(),
+        },
+    ),
     _estimator(
         "regressor", SpanRegressor, _models, _solved | {"_flat": optional(Flag())}, _regressor
     ),

@@ -24,10 +24,12 @@ from ...families import (
     Trees,
     Union,
     Units,
+    fourier,
 )
 from ...families.expansions import LAWS as COEFFICIENTS
 from ...families.expansions import ROOTS
 from ...families.parts.activations import ACTIVATIONS
+from ...families.parts.anchors import OTHERS
 from ...families.parts.frequencies import SAMPLINGS
 from ...families.parts.spectra import LAWS
 from ...families.wavelets import ORDERS
@@ -46,7 +48,7 @@ PARTS = (*SIMPLE, "kernel_expansions", "dictionary", "hypotheses")
 FAMILIES = (*PARTS, "union")
 
 WAVELETS = tuple(f"{kind}{order}" for kind, orders in ORDERS.items() for order in orders)
-KERNELS = tuple(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+KERNELS = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), *OTHERS)
 MOST_PARTS = 1_000
 
 _function = Function()
@@ -83,9 +85,9 @@ register(
         "fourier",
         Fourier,
         One("bandwidth"),
-        kernel=Either(Choice(*LAWS, "stable"), _function),
+        kernel=Either(Choice(*LAWS, "stable", *fourier.KERNELS), _function),
         gamma=_gamma,
-        sampling=Choice(*SAMPLINGS),
+        sampling=Choice(*SAMPLINGS, *fourier.DRAWS),
         form=Choice("phase", "paired"),
         p=Number(),
         q=Number(),

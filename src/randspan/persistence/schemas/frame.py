@@ -7,17 +7,19 @@ from typing import Any
 
 from ...families.parts.rows import Bend, Rows
 from ...frame import Frame
+from ...tables.amounts import Amounts, Flags
 from ...tables.columns import Columns
-from ...tables.encoders import PERIODS, Date, OneHot, Targets
+from ...tables.dates import DAY, MONTH, YEAR, Dates
+from ...tables.encoders import PERIODS, Date, Identifier, OneHot, Targets
 from ...tables.encoders import Number as NumberColumn
 from ...tables.folds import FOLDS
 from ...tables.levels import Levels
-from ...tables.reading import CATEGORY, DATE, NUMBER
+from ...tables.reading import CATEGORY, DATE, IDENTIFIER, NUMBER
 from ...tables.relations import MOST_COLUMNS, Relations
 from ...tables.statistics import TargetStatistics
 from ..arrays import FLOATS, Array, Compressed
 from ..compounds import Either, Listing, One, Precision, optional
-from ..errors import ensure
+from ..errors import ensure, ensure_different
 from ..kinds import Choice, Flag, Null, Number, Text, Whole
 from ..registry import Entry, register
 from .common import NAME, SEED, SHARE
@@ -38,9 +40,7 @@ def _frame(values: dict[str, Any], scope: dict[str, int]) -> None:
     bend, columns = values["bend"], values["columns"]
     ensure(bend is None or len(bend.centre) == d, "A frame is bent in other columns.")
     if columns is not None:
-        ensure(
-            len(columns.parts) == d, f"Columns of the table become {len(columns.parts)}, not {d}."
-        )
+        ensure(columns.width == d, f"Columns of the table become {columns.width}, not {d}.")
     if trained is not None:
         ensure(
             trained.n_features == d and trained.n_components == values["n_components"],
@@ -60,8 +60,9 @@ def _columns(values: dict[str, Any], scope: dict[str, int]) -> None:
 
 def _levels(values: dict[str, Any], scope: dict[str, int]) -> None:
     names = values["names"]
-    ensure(len(set(names)) == len(names), "Levels must differ from each other.")
-    ensure(values["pooled"] <= len(names), "More levels share a place than there are.")
+    ensure_different(names, "Levels must differ from each other.")
+    pooled = values["open"] or values["pooled"] <= len(names)
+    ensure(pooled, "More levels share a place than there are.")
     ensure(len(values["shares"]), "A category has a place at least.")
 
 
@@ -135,7 +136,9 @@ register(
         "columns",
         Columns,
         {
-            "encoders": Listing(One("number", "date", "one_hot", "target_statistics_of"), tuple),
+            "encoders": Listing(
+                One("number", "date", "one_hot", "target_statistics_of", "identifier"), tuple
+            ),
             "copies": Flag(),
             "relations": optional(One("relations")),
         },
@@ -144,7 +147,36 @@ register(
     Entry(
         "number",
         NumberColumn,
-        {"name": NAME, "mean": Number(), "holes": SHARE, "kind": _kind(NUMBER)},
+        {
+            "name": NAME,
+            "mean": Number(),
+            "holes": SHARE,
+            "kind": _kind(NUMBER),
+            "form": optional(One("amounts", "flags")),
+        },
+        later={"form": None},
+    ),
+    Entry(
+        "amounts",
+        Amounts,
+        {"decimal": Choice(".", ","), "unit": Text(10), "odd": Flag()},
+    ),
+    Entry("flags", Flags, {"odd": Flag()}),
+    Entry(
+        "dates",
+        Dates,
+        {"order": Choice(YEAR, DAY, MONTH), "undecided": Flag(), "odd": Flag()},
+    ),
+    Entry(
+        "identifier",
+        Identifier,
+        {
+            "name": NAME,
+            "n_levels": Whole(0, 2**48),
+            "holes": SHARE,
+            "alone": Flag(),
+            "kind": _kind(IDENTIFIER),
+        },
     ),
     Entry(
         "date",
@@ -155,7 +187,9 @@ register(
             "holes": SHARE,
             "periods": Listing(Choice(*PERIODS), tuple, high=len(PERIODS)),
             "kind": _kind(DATE),
+            "form": optional(One("dates")),
         },
+        later={"form": None},
     ),
     Entry("one_hot", OneHot, {"name": NAME, "levels": One("levels"), "kind": _kind(CATEGORY)}),
     Entry(
@@ -186,8 +220,11 @@ register(
             "holes": SHARE,
             "numbers": optional(Array(("f8",), ("levels",))),
             "mean": Number(),
+            "open": Flag(),
+            "begins": Flag(),
         },
         _levels,
+        later={"open": False, "begins": False},
     ),
     Entry(
         "target_statistics",

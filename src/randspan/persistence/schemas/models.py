@@ -53,6 +53,8 @@ def _model(values: dict[str, Any], scope: dict[str, int]) -> None:
         )
     if statistics is not None:
         _check_statistics(statistics, functions, c)
+    ensure(not (values["lean"] and values["sample"] is not None), "A lean model has no sample.")
+    _check_sample(values["sample"], frame.n_features)
     recent = values["recent"]
     if recent is not None and recent.arrays:
         arrays = recent.arrays
@@ -73,6 +75,8 @@ def _check_rows(arrays: dict[str, Any], d: int, c: int) -> None:
     ensure(arrays["targets"].shape[1] == c, "Rows that are kept have other targets.")
     inputs = arrays.get("inputs")
     ensure(inputs is None or inputs.shape[1] == d, "Rows that are kept have other columns.")
+    if isinstance(inputs, np.ndarray):
+        ensure(np.isfinite(inputs).all(), "Rows that are kept hold nan or infinity.")
 
 
 def _check_statistics(held: Any, functions: Any, c: int) -> None:
@@ -118,6 +122,11 @@ def _build(values: dict[str, Any], of: Any) -> Model:
             isinstance(held, (KernelRows, Cells)) and held.rows,
             "A posterior of training rows needs these rows.",
         )
+        heldout, c = solution.heldout, model.extent.shape[1]
+        ensure(
+            heldout is None or ((heldout.rows < held.rows).all() and heldout.scores.shape[1] == c),
+            "Rows that were held out are not among those that are kept.",
+        )
         arrays, functions = held.kept.arrays, model.functions
         columns = 0 if isinstance(held, KernelRows) else functions.layout.n_stored
         inputs = 0 if "inputs" not in arrays else arrays["inputs"].shape[1]
@@ -135,6 +144,13 @@ def with_products(model: Model, posterior: KernelPosterior) -> None:
     object.__setattr__(posterior, "given", given)
 
 
+def _check_sample(sample: Any, d: int) -> None:
+    ensure(
+        sample is None or sample.inputs.shape[1] == d,
+        "The sample of a model has other columns than its frame.",
+    )
+
+
 def _portfolio(values: dict[str, Any], scope: dict[str, int]) -> None:
     models, c = values["models"], scope["c"]
     ensure(len(values["weights"]) == len(models), "A portfolio has a weight for every model.")
@@ -143,9 +159,14 @@ def _portfolio(values: dict[str, Any], scope: dict[str, int]) -> None:
             one.extent.shape[1] == c and one.frame.n_features == scope["d"],
             "Models of a portfolio have other targets or columns.",
         )
+    _check_sample(values["sample"], scope["d"])
     spread = values["spread"]
     if spread is not None:
         ensure(spread.errors.shape[1] == c, "The spread of a portfolio is of other targets.")
+        ensure(
+            spread.signals is None or len(spread.signals) == len(models),
+            "A portfolio has a signal for every model.",
+        )
         local = spread.local
         ensure(
             local is None or (local.extent.shape[1] == c and local.frame.n_features == scope["d"]),
@@ -169,6 +190,8 @@ def _spread(values: dict[str, Any], scope: dict[str, int]) -> None:
     scales = values["scales"]
     ensure(scales is None or (scales > 0).all(), "Scales of errors must be positive.")
     ensure((scales is None) == (values["local"] is None), "Scales of errors come from a model.")
+    both = (values["ahead"] is None) == (values["signals"] is None)
+    ensure(both, "What posteriors expect of rows comes from signals.")
 
 
 _FIELDS = {
@@ -186,10 +209,11 @@ _FIELDS = {
     "remark": REASON,
     "lean": Flag(),
     "solved": optional(One("model")),
+    "sample": optional(One("key_sample")),
 }
 
 register(
-    Entry("model", Model, _FIELDS, _model, _take, _build),
+    Entry("model", Model, _FIELDS, _model, _take, _build, later={"sample": None}),
     Entry(
         "portfolio",
         Portfolio,
@@ -204,8 +228,10 @@ register(
             "left_out": optional(One("left_out")),
             "spread": optional(One("spread")),
             "calibration": optional(One("calibration")),
+            "sample": optional(One("key_sample")),
         },
         _portfolio,
+        later={"sample": None},
     ),
     Entry(
         "candidate",
@@ -235,7 +261,10 @@ register(
             "weights": Array(("f8",), ("n",), low=0),
             "local": optional(One("model")),
             "scales": optional(Array(("f8",), ("n", "c"))),
+            "ahead": optional(Array(("f8",), ("n", "c"), low=1)),
+            "signals": optional(Array(("f8",), (None, "c"), low=0)),
         },
         _spread,
+        later={"ahead": None, "signals": None},
     ),
 )

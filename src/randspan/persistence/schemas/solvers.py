@@ -9,6 +9,7 @@ from ...calibration import Calibration
 from ...planning import SOLVERS
 from ...solvers import METHODS, LeastSquares, Plan, Solution, Task
 from ...solvers.cholesky import CholeskyPosterior
+from ...solvers.dual import DualPosterior
 from ...solvers.kernel import KernelPosterior
 from ...solvers.out_of_bag import OutOfBagSolution
 from ...solvers.solution import HeldOut, NoPosterior
@@ -38,6 +39,8 @@ LOSSES: dict[str, tuple[type, dict[str, Kind]]] = {
     "pinball": (losses.Pinball, {"quantile": Number(1e-12, 1 - 1e-12)}),
     "huber": (losses.Huber, {"delta": optional(Number(1e-300))}),
     "epsilon_insensitive": (losses.EpsilonInsensitive, {"epsilon": Number(0)}),
+    "poisson": (losses.Poisson, {}),
+    "gamma": (losses.Gamma, {}),
 }
 LOSS = One(*(f"{name}_loss" for name in LOSSES))
 
@@ -73,7 +76,12 @@ def _least_squares(values: dict[str, Any], scope: dict[str, int]) -> None:
     posterior, m = values["posterior"], scope["m"]
     late = isinstance(posterior, (KernelPosterior, NoPosterior))
     ensure(late or values["freedoms"] is not None, "Degrees of freedom are missing.")
-    for cls, name in ((CholeskyPosterior, "inverse"), (SpectralPosterior, "vectors")):
+    named = (
+        (CholeskyPosterior, "inverse"),
+        (SpectralPosterior, "vectors"),
+        (DualPosterior, "rows"),
+    )
+    for cls, name in named:
         if isinstance(posterior, cls):
             ensure(len(getattr(posterior, name)) == m, "A posterior is of other functions.")
             ensure(values["mean"] is not None, "Features of a posterior have a mean.")
@@ -103,7 +111,9 @@ register(
             "error": optional(ANY),
             "standard_error": optional(ANY),
             "reason": REASON,
+            "variance": optional(Number(0, any=True)),
         },
+        later={"variance": None},
     ),
     Entry(
         "plan",
@@ -136,13 +146,21 @@ register(
             "memory_limit": Either(Null(), Number(0), Text(100)),
             "heldout": Flag(),
             "lenient": Flag(),
+            "clip": Either(Choice("auto"), Either(Null(), Number(0))),
+            "margin": Number(0),
         },
+        later={"clip": None, "margin": 0.0},
     ),
     Entry(
         "heldout",
         HeldOut,
-        {"rows": Array(("i8",), ("n",)), "scores": Array(("f8",), ("n", "c"), finite=False)},
+        {
+            "rows": Array(("i8",), ("n",)),
+            "scores": Array(("f8",), ("n", "c"), finite=False),
+            "leverages": optional(Array(("f8",), ("n",), finite=False)),
+        },
         _heldout,
+        later={"leverages": None},
     ),
     Entry("solution", Solution, _solution),
     Entry(
@@ -157,7 +175,11 @@ register(
             "residual_sum": Array(("f8",), ("c",), low=0),
             "target_scatter": Array(("f8",), ("c",), low=0),
             "posterior": One(
-                "no_posterior", "cholesky_posterior", "spectral_posterior", "kernel_posterior"
+                "no_posterior",
+                "cholesky_posterior",
+                "spectral_posterior",
+                "dual_posterior",
+                "kernel_posterior",
             ),
         },
         _least_squares,
@@ -177,6 +199,15 @@ register(
             "values": Array(("f8",), ("r",)),
             "vectors": Array(("f8",), ("m", "r")),
             "mu": Number(0),
+        },
+    ),
+    Entry(
+        "dual_posterior",
+        DualPosterior,
+        {
+            "rows": Array(("f8",), ("m", "r")),
+            "inverse": Array(("f8",), ("r", "r")),
+            "mu": Number(1e-300),
         },
     ),
     Entry(

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...statistics import Cells, Factor, KernelRows, Moments, OutOfBagMoments
 from ...statistics.kept import Kept
+from ...statistics.key_sample import HIGHEST, KeySample
 from ..arrays import FLOATS, Array, Compressed
 from ..compounds import Either, Listing, One, optional
 from ..errors import ensure
@@ -51,9 +52,11 @@ def _cells(values: dict[str, Any], scope: dict[str, int]) -> None:
     if not arrays:
         return
     ensure("cells" in arrays, "Rows of cells are kept as cells.")
-    counts = np.concatenate([part.counts for part in values["parts"]])
-    cells = arrays["cells"]
-    ensure(len(cells) == len(counts), "Rows have a cell in every group.")
+    parts, cells = values["parts"], arrays["cells"]
+    groups = sum(len(part.counts) for part in parts)
+    ensure(len(cells) == groups, "Rows have a cell in every group.")
+    ensure(len({id(part) for part in parts}) == len(parts), "Parts with cells must differ.")
+    counts = np.concatenate([part.counts for part in parts])
     ensure(
         (cells >= 0).all() and (cells < counts[:, None]).all(),
         "A row is in a cell that is not there.",
@@ -65,8 +68,30 @@ def _kernel_rows(values: dict[str, Any], scope: dict[str, int]) -> None:
     ensure(not arrays or "inputs" in arrays, "Rows of a kernel machine are kept as inputs.")
 
 
+def _key_sample(values: dict[str, Any], scope: dict[str, int]) -> None:
+    ensure(values["inputs"].shape[0] == scope["n"], "A sample has a key for every row.")
+    ensure((values["weights"] > 0).all(), "Rows of a sample weigh something.")
+    keys = values["keys"]
+    ensure(len(np.unique(keys)) == len(keys), "Rows of a sample must differ.")
+
+
+def _moments(values: dict[str, Any], scope: dict[str, int]) -> None:
+    largest, columns = values["largest"], scope["k"] + scope["c"]
+    ensure(
+        largest is None or len(largest) == columns, "Every column of moments has a largest square."
+    )
+
+
 def _factor(values: dict[str, Any], scope: dict[str, int]) -> None:
     ensure(scope["width"] > values["n_targets"], "A factor has columns for functions and targets.")
+
+
+def _peaks(values: dict[str, Any], scope: dict[str, int]) -> None:
+    peaks = values["peaks"]
+    ensure(
+        peaks is None or (len(peaks) == scope["c"] + 1 and (peaks >= 0).all()),
+        "Sums of squares have peaks for every target and for weights.",
+    )
 
 
 register(
@@ -77,7 +102,8 @@ register(
             "targets": optional(Array(("f8",), ("n", "c"))),
             "weights": optional(Array(("f8",), ("n",), low=0)),
             "cells": optional(Array(("i4",), ("g", "n"), low=0)),
-            "inputs": optional(Either(Array(FLOATS, ("n", "d")), Compressed())),
+            # Of tables that are still to become numbers, nan is what is missing.
+            "inputs": optional(Either(Array(FLOATS, ("n", "d"), finite=False), Compressed())),
             "keys": optional(Array(("u8",), ("n",))),
         },
         _kept,
@@ -99,7 +125,10 @@ register(
             "rounding": Number(0),
             "peak": Number(0),
             "keys": _keys,
+            "largest": optional(Array(("f8",), (None,), low=0)),
         },
+        _moments,
+        later={"largest": None},
     ),
     Entry(
         "factor",
@@ -122,7 +151,10 @@ register(
             "origin": _c,
             "sums": Array(("f8",), ("folds", "c", "size", "size")),
             "counts": Array(("f8",), ("folds", "size", "size")),
+            "peaks": optional(Array(("f8",), (None,))),
         },
+        _peaks,
+        later={"peaks": None},
     ),
     Entry(
         "cells",
@@ -131,4 +163,16 @@ register(
         _cells,
     ),
     Entry("kernel_rows", KernelRows, {"kept": One("kept")}, _kernel_rows),
+    Entry(
+        "key_sample",
+        KeySample,
+        {
+            "level": Whole(0, HIGHEST),
+            "keys": Array(("u8",), ("n",)),
+            "counts": Array(("i8",), ("n",), low=1),
+            "weights": Array(("f8",), ("n",), low=0),
+            "inputs": Either(Array(FLOATS, ("n", "d")), Compressed()),
+        },
+        _key_sample,
+    ),
 )
