@@ -14,8 +14,8 @@ from scipy import linalg, sparse
 
 from randspan.engines import CPU
 from randspan.engines.progress import Progress
-from randspan.families.parts.cells import indicators
-from randspan.families.parts.rows import Rows
+from randspan.families.shared.cells import indicators
+from randspan.families.shared.rows import Rows
 from randspan.features import Features
 from randspan.solvers.in_passes import OperatorRows
 from randspan.solvers.plan import Machine

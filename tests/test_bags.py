@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
-from randspan.families.parts.randomness import bits_of
+from randspan.families.shared.randomness import bits_of
 from randspan.keys import keys_of
 from randspan.solvers import out_of_bag
 from randspan.statistics import OutOfBagMoments

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import randspan as rs
 from randspan.baselines import BoostedStumps, JointTraining, MatchingPursuit
 from randspan.baselines.joint_training import SLOPES, objective
-from randspan.families.parts.activations import ACTIVATIONS
+from randspan.families.shared.activations import ACTIVATIONS
 
 
 @parametrize_with_checks(

@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import randspan as rs
 from randspan.engines.cells import CellOperator, numbered
 from randspan.families.bins import Table
-from randspan.families.parts import hashing
-from randspan.families.parts.cells import indicators
-from randspan.families.parts.rows import Rows
+from randspan.families.shared import hashing
+from randspan.families.shared.cells import indicators
+from randspan.families.shared.rows import Rows
 from randspan.features import Features
 from randspan.losses import Squared
 from randspan.solvers import conjugate

@@ -12,7 +12,7 @@ import pytest
 from numba.core import config
 from numba.core.caching import IndexDataCacheFile
 
-from randspan.families.parts import compiling
+from randspan.families.shared import compiling
 
 PARTS = Path(compiling.__file__).parent
 

@@ -8,7 +8,7 @@ import threadpoolctl
 from scipy import sparse
 
 import randspan as rs
-from randspan.families.parts.anchors import inverse_triangle
+from randspan.families.shared.anchors import inverse_triangle
 from randspan.features import Features
 from randspan.sources import Source
 

@@ -9,11 +9,11 @@ import pytest
 from scipy import sparse, stats
 
 import randspan as rs
-from randspan.families.parts import randomness
-from randspan.families.parts.frequencies import HadamardFrequencies, orthogonal, sobol
-from randspan.families.parts.rows import as_rows
-from randspan.families.parts.sample import Reservoir
-from randspan.families.parts.spectra import LAWS
+from randspan.families.shared import randomness
+from randspan.families.shared.frequencies import HadamardFrequencies, orthogonal, sobol
+from randspan.families.shared.rows import as_rows
+from randspan.families.shared.sample import Reservoir
+from randspan.families.shared.spectra import LAWS
 from table import ANCHORED, FAMILIES, NAMELESS, plain, target
 
 
@@ -123,7 +123,7 @@ def test_structured_frequencies_equal_their_dense_matrix_and_are_normal(d):
     """The fast products against the matrices written out, and each frequency N(0, I)."""
     from scipy.linalg import hadamard
 
-    from randspan.families.parts.rows import as_rows
+    from randspan.families.shared.rows import as_rows
 
     drawn = HadamardFrequencies.draw(LAWS["gaussian"], d, 4000, 9)
     size = drawn.signs.shape[1]

@@ -7,9 +7,9 @@ from scipy.linalg import hadamard
 from sklearn.base import clone
 
 import randspan as rs
-from randspan.families.parts import loops
-from randspan.families.parts.bandwidth import weighted_median
-from randspan.families.parts.rows import Rows, as_rows
+from randspan.families.shared import loops
+from randspan.families.shared.bandwidth import weighted_median
+from randspan.families.shared.rows import Rows, as_rows
 from table import FAMILIES, NAMELESS, plain, target
 
 

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
 from randspan.families import Family, Functions
-from randspan.families.parts.cells import Table
-from randspan.families.parts.rows import Rows
+from randspan.families.shared.cells import Table
+from randspan.families.shared.rows import Rows
 from randspan.persistence import registry
 from randspan.solvers.kernel import KernelPosterior
 from randspan.statistics.kept import Kept
@@ -84,7 +84,7 @@ def test_cells_take_their_keys_and_weights_and_little_more(tmp_path):
 
 
 def test_functions_that_are_drawn_otherwise_are_refused(tmp_path, monkeypatch):
-    from randspan.families.parts import frequencies
+    from randspan.families.shared import frequencies
 
     model = R(rs.Fourier(sampling="orthogonal"), 6, random_state=0).fit(X, y)
     rs.save(model, tmp_path / "m.rsp", functions=False)

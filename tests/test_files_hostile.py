@@ -13,9 +13,9 @@ from scipy import stats
 
 import randspan as rs
 from randspan.families.expansions import LAWS
-from randspan.families.parts.frequencies import SAMPLINGS
-from randspan.families.parts.rows import as_rows
-from randspan.families.parts.sample import Sample
+from randspan.families.shared.frequencies import SAMPLINGS
+from randspan.families.shared.rows import as_rows
+from randspan.families.shared.sample import Sample
 from randspan.persistence import container
 from randspan.persistence.budget import Budget
 from randspan.persistence.schemas.cells import slots_of, steps

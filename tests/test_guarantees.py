@@ -54,7 +54,7 @@ def test_profiles_of_activations(activation):
     found = rs.theory.constants(family, X)
     assert found.second_moment == pytest.approx(0.25 * 2 + 1 / 3)
     u = np.linspace(-6, 6, 200_001)
-    values = rs.families.parts.activations.activated(activation, u.copy())
+    values = rs.families.shared.activations.activated(activation, u.copy())
     assert values[100_000] == pytest.approx(found.at_zero)
     slope = np.abs(np.diff(values) / np.diff(u)).max()
     if activation == "sign":

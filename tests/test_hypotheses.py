@@ -18,10 +18,10 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
-from randspan.families.parts import forest
-from randspan.families.parts.out_of_bag import Training
-from randspan.families.parts.pivots import pivots
-from randspan.families.parts.rows import Rows
+from randspan.families.shared import forest
+from randspan.families.shared.out_of_bag import Training
+from randspan.families.shared.pivots import pivots
+from randspan.families.shared.rows import Rows
 from randspan.keys import keys_of
 from table import FAMILIES, PRECISIONS
 

@@ -14,8 +14,8 @@ from scipy import sparse, stats
 
 import randspan as rs
 from randspan import model as models
-from randspan.families.parts import cascade
-from randspan.families.parts.grids import GRIDS
+from randspan.families.shared import cascade
+from randspan.families.shared.grids import GRIDS
 from randspan.families.sheets import Motions, covariance
 from test_kernels import agrees, upper
 
@@ -589,12 +589,12 @@ def test_inputs_are_mapped_to_the_cube(rng):
     X[:, 1] = 4.0
     for family, edge in ((rs.BrownianSheets(depth=1), 0.05 / 1.1), (rs.ScrambledWavelets(), 0.25)):
         law = family.draw(X, 1, 0).family
-        places = law.cube.places(rs.families.parts.rows.as_rows(X))
+        places = law.cube.places(rs.families.shared.rows.as_rows(X))
         assert places[:, [0, 2]].min() == pytest.approx(edge)
         assert places[:, [0, 2]].max() == pytest.approx(1 - edge)
         assert (places[:, 1] == 0.5).all()
     given = rs.BrownianSheets(interval=([0, 0, 0], [1, 8, 10])).draw(X, 1, 0).family
-    assert (given.cube.places(rs.families.parts.rows.as_rows(X))[:, 1] == 0.5).all()
+    assert (given.cube.places(rs.families.shared.rows.as_rows(X))[:, 1] == 0.5).all()
 
 
 @pytest.mark.parametrize("family", [rs.BrownianSheets(), rs.ScrambledWavelets()])

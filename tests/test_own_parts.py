@@ -8,9 +8,9 @@ from scipy import sparse, special
 
 import randspan as rs
 from randspan.families import Family, Functions
-from randspan.families.parts.bandwidth import read_gamma
-from randspan.families.parts.randomness import normals
-from randspan.families.parts.rows import Rows
+from randspan.families.shared.bandwidth import read_gamma
+from randspan.families.shared.randomness import normals
+from randspan.families.shared.rows import Rows
 from randspan.losses import Loss
 
 R, C = rs.SpanRegressor, rs.SpanClassifier

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 import randspan as rs
 from randspan.families import Family
 from randspan.families.hypotheses import Hypothesis
-from randspan.families.parts.cells import Table
-from randspan.families.parts.rows import Rows
+from randspan.families.shared.cells import Table
+from randspan.families.shared.rows import Rows
 from randspan.losses import Loss
 from table import FAMILIES, target
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import randspan as rs
-from randspan.families.parts.layout import Layout
+from randspan.families.shared.layout import Layout
 from randspan.losses import NAMED, Softmax
 from randspan.planning import SOLVERS, plan
 from randspan.solvers import METHODS, Task

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import randspan as rs
-from randspan.families.parts.rows import Rows
+from randspan.families.shared.rows import Rows
 from randspan.tuning.scales import KERNELS, Learner, Scales, start
 
 

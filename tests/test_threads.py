@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from randspan.blas import Limits
 from randspan.engines.threads import blas_threads, threads
-from randspan.families.parts import frequencies
-from randspan.families.parts.spectra import Gaussian
+from randspan.families.shared import frequencies
+from randspan.families.shared.spectra import Gaussian
 
 
 class Library:

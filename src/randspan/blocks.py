@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .families.parts.sample import Reservoir
-from .families.parts.targets import as_columns
+from .families.shared.sample import Reservoir
+from .families.shared.targets import as_columns
 from .sums import total, total_in, total_of
 from .tables import Columns, Table, is_frame, read, refuse_lazy
 

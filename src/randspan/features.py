@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .families import Functions
-from .families.parts.rows import Rows
+from .families.shared.rows import Rows
 from .frame import Frame
 from .keys import Keys
 from .sources import Source

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from .families import Family
-from .families.parts.layout import Layout
-from .families.parts.sample import capacity
+from .families.shared.layout import Layout
+from .families.shared.sample import capacity
 from .solvers import Task
 from .solvers.plan import Shape
 from .statistics.key_sample import room

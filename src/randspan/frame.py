@@ -19,11 +19,11 @@ from .blocks import ColumnSums, parts_of, read_blocks
 from .checks import check_choice, check_n_components
 from .equality import same
 from .families import NAMED, Family, Functions
-from .families.parts.kernel_columns import KernelColumns
-from .families.parts.out_of_bag import Training
-from .families.parts.randomness import seed_from
-from .families.parts.rows import Bend, Rows, as_rows
-from .families.parts.sample import Reservoir, capacity, column_range
+from .families.shared.kernel_columns import KernelColumns
+from .families.shared.out_of_bag import Training
+from .families.shared.randomness import seed_from
+from .families.shared.rows import Bend, Rows, as_rows
+from .families.shared.sample import Reservoir, capacity, column_range
 from .keys import Keys
 from .sources import Source
 from .tables import Columns, Table, is_frame, read, refuse_lazy

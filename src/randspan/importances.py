@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .engines import Engine
-from .families.parts.randomness import generator
+from .families.shared.randomness import generator
 from .model import Model
 from .once import once
 from .portfolio import Portfolio

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .engines import Engine
-from .families.parts.randomness import raw_bits
+from .families.shared.randomness import raw_bits
 from .features import Features, in_double
 from .footprint import FEW_VALUES
 from .keys import with_targets

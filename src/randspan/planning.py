@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from .families import Family
-from .families.parts.layout import Layout
+from .families.shared.layout import Layout
 from .footprint import beside
 from .solvers import METHODS, Method, Plan, Task
 from .solvers.iterative import FEW_FUNCTIONS, FEW_PRODUCTS

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..checks import check_choice, check_dtype, check_n_components, check_number
-from ..families.parts.activations import activated
-from ..families.parts.randomness import generator, seed_from
+from ..families.shared.activations import activated
+from ..families.shared.randomness import generator, seed_from
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..families.parts.compiling import compiled
+from ..families.shared.compiling import compiled
 
 # Values that are nearer to each other are not told apart, as in scikit-learn's trees.
 APART = np.float32(1e-7)

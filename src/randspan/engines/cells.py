@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..families.parts.cells import CellFunctions, indicators
+from ..families.shared.cells import CellFunctions, indicators
 from ..features import Features
 from ..solvers.problem import Point
 from ..statistics.cells import Cells

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..families import Functions
-from ..families.parts.cells import CellFunctions
+from ..families.shared.cells import CellFunctions
 from ..features import Features
 from ..frame import Frame
 from ..solvers.in_passes import OperatorRows

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..families.parts.randomness import raw_bits
+from ..families.shared.randomness import raw_bits
 from ..features import Features
 from ..solvers import tiles
 from ..solvers.problem import Point

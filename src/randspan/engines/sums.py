@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..families.parts.compiling import compiled
+from ..families.shared.compiling import compiled
 
 
 @compiled

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import importances, predictions
 from ..checks import check_clip
 from ..families import Functions
-from ..families.parts.randomness import remembered
+from ..families.shared.randomness import remembered
 from ..frame import Frame
 from ..model import Model
 from ..portfolio import Candidates, Portfolio

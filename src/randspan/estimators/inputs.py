@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from ..checks import check_size
-from ..families.parts.rows import canonical
+from ..families.shared.rows import canonical
 from ..tables import Table, is_frame, is_missing, names_of, of_array, read, refuse_lazy
 from . import started
 

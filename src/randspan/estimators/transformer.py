@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_dtype, check_jobs, check_n_components, check_size
 from ..engines import CPU
-from ..families.parts.targets import as_columns
+from ..families.shared.targets import as_columns
 from ..features import Features
 from ..frame import Frame, as_family
 from ..losses import Squared

@@ -22,12 +22,12 @@ from sklearn.base import BaseEstimator, clone
 
 from ..checks import check_keywords, check_n_components
 from .functions import Functions
-from .parts.layout import Layout
-from .parts.out_of_bag import Training
-from .parts.profile import Profile
-from .parts.randomness import drawing_bytes, seed_from
-from .parts.rows import Rows, as_rows
-from .parts.sample import Sample
+from .shared.layout import Layout
+from .shared.out_of_bag import Training
+from .shared.profile import Profile
+from .shared.randomness import drawing_bytes, seed_from
+from .shared.rows import Rows, as_rows
+from .shared.sample import Sample
 
 if TYPE_CHECKING:
     from .union import Union

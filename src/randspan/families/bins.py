@@ -10,12 +10,12 @@ from scipy.spatial.distance import cdist
 
 from ..checks import check_choice
 from .base import Family
-from .parts.bandwidth import read_gamma
-from .parts.cells import CellFunctions, Table
-from .parts.layout import Layout
-from .parts.pitches import GammaPitches, Pitches, SampledPitches, TabulatedPitches, law_of
-from .parts.randomness import raw_bits, uniforms
-from .parts.rows import Rows
+from .shared.bandwidth import read_gamma
+from .shared.cells import CellFunctions, Table
+from .shared.layout import Layout
+from .shared.pitches import GammaPitches, Pitches, SampledPitches, TabulatedPitches, law_of
+from .shared.randomness import raw_bits, uniforms
+from .shared.rows import Rows
 
 
 class Bins(Family):

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ..checks import check_choice
 from .base import Family
 from .functions import Functions
-from .parts.bandwidth import read_gamma
-from .parts.randomness import normals, sampled
-from .parts.rows import Rows
-from .parts.sample import capacity
-from .parts.spectra import squares_apart
+from .shared.bandwidth import read_gamma
+from .shared.randomness import normals, sampled
+from .shared.rows import Rows
+from .shared.sample import capacity
+from .shared.spectra import squares_apart
 
 
 class Bumps(Family):

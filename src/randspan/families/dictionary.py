@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator, clone
 from ..checks import is_count
 from .base import Family
 from .functions import Functions
-from .parts.anchors import Anchored, Kernel
-from .parts.randomness import raw_bits
-from .parts.rows import Rows
+from .shared.anchors import Anchored, Kernel
+from .shared.randomness import raw_bits
+from .shared.rows import Rows
 
 # Values of basis functions that are worked on at once: 32 MB.
 AT_ONCE = 2**22
@@ -121,12 +121,12 @@ class DictionaryFunctions(Functions):
 
     @cached_property
     def _function_keys(self) -> NDArray[np.uint64]:
-        from .parts.scrambling import function_keys  # here, because importing numba takes long
+        from .shared.scrambling import function_keys  # here, because importing numba takes long
 
         return function_keys(self.seed, self.n_components)
 
     def _node_keys(self, numbers: NDArray) -> NDArray[np.uint64]:
-        from .parts.scrambling import chained
+        from .shared.scrambling import chained
 
         numbers = np.ascontiguousarray(numbers, dtype=np.int64)
         first = raw_bits(self.seed, "basis", 1)[0]
@@ -134,7 +134,7 @@ class DictionaryFunctions(Functions):
 
     def coefficients(self, numbers) -> NDArray[np.float64]:
         """ξ of some basis functions, by their numbers: a row each, in every drawn function."""
-        from .parts import scrambling
+        from .shared import scrambling
 
         out = np.empty((len(numbers), self.n_components))
         scrambling.coefficients(self._node_keys(numbers), self._function_keys, out)
@@ -150,7 +150,7 @@ class DictionaryFunctions(Functions):
         return out
 
     def _values(self, basis: Basis, rows: Rows) -> NDArray[np.float64]:
-        from .parts.scrambling import add_products
+        from .shared.scrambling import add_products
 
         X = rows.exact
         total = np.zeros((len(X), self.n_components))

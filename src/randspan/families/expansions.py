@@ -11,7 +11,7 @@ from scipy import sparse
 from ..checks import check_choice, is_count
 from .base import Family
 from .functions import Functions
-from .parts.anchors import (
+from .shared.anchors import (
     MOST_PIVOTS,
     PRODUCTS,
     Anchored,
@@ -20,8 +20,8 @@ from .parts.anchors import (
     inverse_triangle,
     is_array,
 )
-from .parts.randomness import normals, sampled, uniforms
-from .parts.rows import Rows
+from .shared.randomness import normals, sampled, uniforms
+from .shared.rows import Rows
 
 # None takes all rows as anchors up to here; anchors are dense, and of very wide rows there are
 # fewer.

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from ..checks import check_choice, check_number, chosen
 from .base import Family
 from .functions import Functions
-from .parts.bandwidth import Bandwidth, read_gamma
-from .parts.frequencies import MEMORY, SAMPLINGS, HadamardFrequencies
-from .parts.profile import Profile
-from .parts.randomness import sampled, uniforms
-from .parts.rows import Rows
-from .parts.spectra import LAWS, Law, Stable
+from .shared.bandwidth import Bandwidth, read_gamma
+from .shared.frequencies import MEMORY, SAMPLINGS, HadamardFrequencies
+from .shared.profile import Profile
+from .shared.randomness import sampled, uniforms
+from .shared.rows import Rows
+from .shared.spectra import LAWS, Law, Stable
 
 # Other names for the same: scikit-learn's, and that of theorems.
 KERNELS, DRAWS = {"rbf": "gaussian"}, {"independent": "iid"}

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .parts.layout import Layout
-from .parts.out_of_bag import OutOfBagRows
-from .parts.rows import Rows, as_rows
+from .shared.layout import Layout
+from .shared.out_of_bag import OutOfBagRows
+from .shared.rows import Rows, as_rows
 
 if TYPE_CHECKING:
     from .base import Family

@@ -14,11 +14,11 @@ from sklearn.utils.validation import has_fit_parameter
 from ..checks import check_choice
 from ..keys import Keys
 from .base import Family
-from .parts.layout import Layout
-from .parts.out_of_bag import OutOfBagRows, Training
-from .parts.randomness import bits_of, generator, normals_of, raw_bits
-from .parts.rows import Rows
-from .parts.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
+from .shared.layout import Layout
+from .shared.out_of_bag import OutOfBagRows, Training
+from .shared.randomness import bits_of, generator, normals_of, raw_bits
+from .shared.rows import Rows
+from .shared.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
 
 # Entries that sparse rows may have where standardising makes them dense.
 MOST_ENTRIES = 2**28

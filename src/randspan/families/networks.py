@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..checks import check_choice, check_number, is_count
 from .base import Family
 from .functions import Functions
-from .parts.activations import activated, check_activation, mean_product
-from .parts.randomness import normals_or_sampled
-from .parts.rows import Rows
+from .shared.activations import activated, check_activation, mean_product
+from .shared.randomness import normals_or_sampled
+from .shared.rows import Rows
 
 # Values of a hidden layer that are worked on at once: they should stay in the cache.
 AT_ONCE = 2**19

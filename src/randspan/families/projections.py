@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..checks import check_choice, check_number
 from .base import Family
 from .functions import Functions
-from .parts.randomness import normals_or_sampled
-from .parts.rows import Rows
+from .shared.randomness import normals_or_sampled
+from .shared.rows import Rows
 
 
 class Projections(Family):

@@ -10,8 +10,8 @@ from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
 
 from ..checks import check_choice
-from .parts.grids import GRIDS, Ladder, Rung
-from .parts.multiresolution import TENSOR_PRODUCTS, Multiresolution
+from .shared.grids import GRIDS, Ladder, Rung
+from .shared.multiresolution import TENSOR_PRODUCTS, Multiresolution
 
 
 class BrownianSheets(Multiresolution):

@@ -12,9 +12,9 @@ from scipy import special
 from ..checks import check_choice
 from .base import Family
 from .functions import Functions
-from .parts.cube import check_interval
-from .parts.randomness import uniforms
-from .parts.rows import Rows
+from .shared.cube import check_interval
+from .shared.randomness import uniforms
+from .shared.rows import Rows
 
 
 class Stumps(Family):

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from ..checks import check_choice, check_flag, is_count
 from .base import Family
-from .parts.cells import CellFunctions, Table
-from .parts.forest import AT_ONCE, Forest, Nursery
-from .parts.layout import Layout
-from .parts.out_of_bag import OutOfBagRows
-from .parts.rows import Rows
-from .parts.trained import TrainedFunctions, TrainedOn, check_share
-from .parts.trials import MOST_KEPT, TRIAL_ROWS, TRIAL_VALUES, TRIALS_OF_CLASSES, VOTES, best
+from .shared.cells import CellFunctions, Table
+from .shared.forest import AT_ONCE, Forest, Nursery
+from .shared.layout import Layout
+from .shared.out_of_bag import OutOfBagRows
+from .shared.rows import Rows
+from .shared.trained import TrainedFunctions, TrainedOn, check_share
+from .shared.trials import MOST_KEPT, TRIAL_ROWS, TRIAL_VALUES, TRIALS_OF_CLASSES, VOTES, best
 
 
 class Trees(Family):

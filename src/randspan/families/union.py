@@ -11,10 +11,10 @@ from scipy import sparse
 
 from .base import Family
 from .functions import Functions
-from .parts.layout import Layout, joined
-from .parts.out_of_bag import OutOfBagRows
-from .parts.randomness import child_seed
-from .parts.rows import Rows
+from .shared.layout import Layout, joined
+from .shared.out_of_bag import OutOfBagRows
+from .shared.randomness import child_seed
+from .shared.rows import Rows
 
 
 class Union(Family):

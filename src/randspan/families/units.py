@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from ..checks import check_choice, check_number
 from .base import Family
 from .functions import Functions
-from .parts.activations import ACTIVATIONS, PROFILES, activated, check_activation, mean_product
-from .parts.profile import Profile
-from .parts.randomness import normals_or_sampled, uniforms
-from .parts.rows import Rows
+from .shared.activations import ACTIVATIONS, PROFILES, activated, check_activation, mean_product
+from .shared.profile import Profile
+from .shared.randomness import normals_or_sampled, uniforms
+from .shared.rows import Rows
 
 
 class Units(Family):

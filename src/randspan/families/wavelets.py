@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import check_choice, check_positive
-from .parts.grids import GRIDS, Ladder, Rung, Term, rung_kernel
-from .parts.multiresolution import Multiresolution
+from .shared.grids import GRIDS, Ladder, Rung, Term, rung_kernel
+from .shared.multiresolution import Multiresolution
 
 # How far PyWavelets goes. (The first Daubechies wavelet is Haar's, which is not continuous.)
 ORDERS = {"db": range(2, 39), "sym": range(2, 21)}
@@ -97,7 +97,7 @@ class ScrambledWavelets(Multiresolution):
 
     def _with_smoothness(self, d: int) -> ScrambledWavelets:
         """A wavelet and a smoothness that go together; refuses those that do not."""
-        from .parts.cascade import sobolev_exponent
+        from .shared.cascade import sobolev_exponent
 
         wavelet, smoothness = self.wavelet, self.smoothness
         least = d / 2 if self._isotropic else 0.5
@@ -138,7 +138,7 @@ class ScrambledWavelets(Multiresolution):
         return self.with_values(wavelet=wavelet, smoothness=each)
 
     def _advice(self, least: float, d: int) -> str:
-        from .parts.cascade import sobolev_exponent
+        from .shared.cascade import sobolev_exponent
 
         wavelet = _smooth_enough(least)
         middle = (least + sobolev_exponent(_moments(wavelet))) / 2
@@ -205,7 +205,7 @@ def _width(wavelet: str, scale: int) -> int:
 
 def _smooth_enough(smoothness: float) -> str:
     """The first Daubechies wavelet with more derivatives than this."""
-    from .parts.cascade import sobolev_exponent
+    from .shared.cascade import sobolev_exponent
 
     for order in ORDERS["db"]:
         if sobolev_exponent(order) > smoothness:
@@ -234,7 +234,7 @@ class Cascade(Ladder):
             self.sizes += [2**j] * kinds
 
     def rungs(self, places):
-        from .parts.cascade import filters, refine
+        from .shared.cascade import filters, refine
 
         low, high, start = filters(self.wavelet)
         n, full = len(places), len(start)

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..estimators import SpanTransformer
 from ..families import Functions
-from ..families.parts.frequencies import HadamardFrequencies
-from ..families.parts.randomness import child_seed
+from ..families.shared.frequencies import HadamardFrequencies
+from ..families.shared.randomness import child_seed
 from ..families.union import UnionFunctions
 from ..frame import Frame
 from ..model import Model

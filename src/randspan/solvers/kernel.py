@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from ..families.parts.kernel_columns import wide_parts
+from ..families.shared.kernel_columns import wide_parts
 from ..once import once
 from ..statistics.base import NOT_FINITE, CannotFit
 from ..statistics.products import Pool, Products

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..families.parts.layout import Layout
+from ..families.shared.layout import Layout
 from ..features import block_rows
 
 

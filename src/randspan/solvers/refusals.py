@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import losses
-from ..families.parts.layout import Layout
+from ..families.shared.layout import Layout
 from . import METHODS
 from .method import OPERATOR, Method
 from .plan import Machine, Shape

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import Functions
-from ..families.parts.cells import CellFunctions
+from ..families.shared.cells import CellFunctions
 from ..features import Features
 from ..frame import Frame
 from .products import Products

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..families import Functions
-from ..families.parts.cells import CellFunctions, Table, indicators
+from ..families.shared.cells import CellFunctions, Table, indicators
 from ..features import Features
 from ..frame import Frame
 from .base import Engine, Statistics

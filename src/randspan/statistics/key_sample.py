@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..families.parts.randomness import bits_of
+from ..families.shared.randomness import bits_of
 from ..keys import Keys, keys_of
 from ..sources import Source
 from ..sums import total_in

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import Functions
-from ..families.parts.out_of_bag import FOLDS, fold_of
+from ..families.shared.out_of_bag import FOLDS, fold_of
 from ..features import Features
 from ..keys import with_targets
 from ..sources import of_arrays

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..families import Functions
-from ..families.parts.kernel_columns import wide_parts
-from ..families.parts.rows import Rows
+from ..families.shared.kernel_columns import wide_parts
+from ..families.shared.rows import Rows
 from .together import Together
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families.parts.randomness import raw_bits
+from ..families.shared.randomness import raw_bits
 from ..keys import Keys, mixed_in
 from ..sources import Source
 from ..sums import total_in

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_n_components, check_number
 from ..estimators import SpanClassifier, SpanRegressor
 from ..families import Family
-from ..families.parts.randomness import seed_from
-from ..families.parts.rows import Rows, as_rows
-from ..families.parts.sample import Sample
+from ..families.shared.randomness import seed_from
+from ..families.shared.rows import Rows, as_rows
+from ..families.shared.sample import Sample
 from ..frame import as_family
 from ..losses import Loss
 from ..text import table

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..calibration import Calibration
 from ..engines import Engine
-from ..families.parts.randomness import generator
+from ..families.shared.randomness import generator
 from ..solvers.left_out import walk
 from ..solvers.validation import mean_of
 from .learning import Law, Table

@@ -10,8 +10,8 @@ import numpy as np
 from ..checks import check_choice
 from ..engines import Engine
 from ..families import Family, Fourier, Projections
-from ..families.parts.randomness import seed_from
-from ..families.parts.rows import Rows
+from ..families.shared.randomness import seed_from
+from ..families.shared.rows import Rows
 from ..frame import (
     Frame,
     Reading,

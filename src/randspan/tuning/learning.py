@@ -21,7 +21,7 @@ from .. import model
 from ..engines import Engine
 from ..engines.progress import Progress
 from ..families import Family
-from ..families.parts.randomness import generator
+from ..families.shared.randomness import generator
 from ..footprint import shape_before
 from ..frame import Frame
 from ..judging import by_lots

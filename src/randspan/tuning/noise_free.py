@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..engines import Engine
-from ..families.parts.randomness import generator
+from ..families.shared.randomness import generator
 from ..frame import Frame
 from ..solvers import Task
 from ..solvers.validation import mean_of

@@ -21,7 +21,7 @@ from .. import model, predictions
 from ..calibration import Calibration
 from ..engines import Engine
 from ..families import Bins, Family, Fourier, KernelExpansions, Projections, Trees
-from ..families.parts.randomness import seed_from
+from ..families.shared.randomness import seed_from
 from ..families.trees import TreeFunctions
 from ..frame import Frame, check_standardize
 from ..judging import by_lots, whole_sets

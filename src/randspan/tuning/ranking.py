@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..engines import Engine
 from ..engines.progress import Progress
-from ..families.parts.randomness import generator
+from ..families.shared.randomness import generator
 from ..frame import Frame
 from ..solvers import Task
 from ..sources import Source

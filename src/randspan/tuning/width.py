@@ -17,7 +17,7 @@ import numpy as np
 from .. import model, predictions
 from ..engines import Engine
 from ..families import Family
-from ..families.parts.bandwidth import weighted_median
+from ..families.shared.bandwidth import weighted_median
 from ..footprint import shape_before
 from ..frame import Frame
 from ..judging import by_lots

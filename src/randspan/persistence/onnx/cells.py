@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...families.bins import BinFunctions
-from ...families.parts.forest import Forest
+from ...families.shared.forest import Forest
 from ...families.trees import LeafFunctions, TreeFunctions
 from .functions import Array, Exporter, exports, refused
 from .graph import FLOAT32, FLOAT64, INT64, UINT64, Graph, NoExport, Tensor, onnx_type
@@ -71,7 +71,7 @@ def _counts(graph: Graph, rows: GraphRows, columns: int) -> Tensor:
 
 @exports(BinFunctions)
 class BinExporter(Indicators):
-    """Cells ⌊slopes·x - shifts⌋, hashed in 64-bit integers as `families.parts.hashing` does.
+    """Cells ⌊slopes·x - shifts⌋, hashed in 64-bit integers as `families.shared.hashing` does.
 
     One LabelEncoder numbers the cells of all grids. Grids are told apart by a number that is mixed
     into their keys: the cell (0, …, 0) has the key 0 in every one.
@@ -98,7 +98,7 @@ class BinExporter(Indicators):
 
     def _keys(self, rows: GraphRows, functions: BinFunctions, grids: slice) -> Tensor:
         """Keys of some grids, a line for each (see `Rows.hashes`)."""
-        from ...families.parts.hashing import LIMIT  # here, because it imports numba
+        from ...families.shared.hashing import LIMIT  # here, because it imports numba
 
         graph, source = rows.graph, rows.source
         slopes, offsets = functions.slopes[grids], -functions.shifts[grids]

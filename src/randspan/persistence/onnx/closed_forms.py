@@ -21,10 +21,10 @@ from ...families import (
     Units,
 )
 from ...families.expansions import ROOTS, VARIANCES
-from ...families.parts.anchors import Kernel
-from ...families.parts.pitches import GammaPitches, UnitPitches
-from ...families.parts.rows import Rows
-from ...families.parts.spectra import Cauchy, Gaussian, Laplacian, Matern, Stable
+from ...families.shared.anchors import Kernel
+from ...families.shared.pitches import GammaPitches, UnitPitches
+from ...families.shared.rows import Rows
+from ...families.shared.spectra import Cauchy, Gaussian, Laplacian, Matern, Stable
 from ...families.stumps import NormalThresholds, QuantileThresholds, UniformThresholds
 from . import distances
 from .functions import Term, refused

@@ -7,9 +7,9 @@ import numpy as np
 from ...families.bumps import BumpFunctions
 from ...families.fourier import FourierFunctions
 from ...families.networks import NetworkFunctions
-from ...families.parts.frequencies import HadamardFrequencies
-from ...families.parts.rows import Rows
 from ...families.projections import ProjectionFunctions
+from ...families.shared.frequencies import HadamardFrequencies
+from ...families.shared.rows import Rows
 from ...families.stumps import StumpFunctions
 from ...families.union import UnionFunctions
 from ...families.units import UnitFunctions

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...families.expansions import ExpansionFunctions
-from ...families.parts.kernel_columns import KernelColumns
+from ...families.shared.kernel_columns import KernelColumns
 from .closed_forms import closed_form, kernel_terms
 from .functions import Sums, exports
 from .graph import FLOAT64

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...families.parts.rows import Bend
+from ...families.shared.rows import Bend
 from ...frame import Frame
 from .graph import BOOL, FLOAT64, INT64, Graph, Tensor
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...families.bins import BinFunctions
-from ...families.parts.cells import Table
-from ...families.parts.forest import Forest
-from ...families.parts.out_of_bag import OutOfBagRows
-from ...families.parts.trained import TrainedOn
+from ...families.shared.cells import Table
+from ...families.shared.forest import Forest
+from ...families.shared.out_of_bag import OutOfBagRows
+from ...families.shared.trained import TrainedOn
 from ...families.trees import LeafFunctions, TreeFunctions
 from ..arrays import Array
 from ..compounds import One, optional

@@ -28,10 +28,10 @@ from ...families import (
 )
 from ...families.expansions import LAWS as COEFFICIENTS
 from ...families.expansions import ROOTS
-from ...families.parts.activations import ACTIVATIONS
-from ...families.parts.anchors import OTHERS
-from ...families.parts.frequencies import SAMPLINGS
-from ...families.parts.spectra import LAWS
+from ...families.shared.activations import ACTIVATIONS
+from ...families.shared.anchors import OTHERS
+from ...families.shared.frequencies import SAMPLINGS
+from ...families.shared.spectra import LAWS
 from ...families.wavelets import ORDERS
 from ..callables import Distribution, Function
 from ..compounds import Either, Listing, One, Tuple, optional

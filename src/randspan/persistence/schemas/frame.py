@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from ...families.parts.rows import Bend, Rows
+from ...families.shared.rows import Bend, Rows
 from ...frame import Frame
 from ...tables.amounts import Amounts, Flags
 from ...tables.columns import Columns

@@ -11,10 +11,10 @@ from ...families.dictionary import DictionaryFunctions
 from ...families.expansions import ExpansionFunctions
 from ...families.fourier import FourierFunctions
 from ...families.networks import NetworkFunctions
-from ...families.parts.frequencies import HadamardFrequencies
-from ...families.parts.kernel_columns import KernelColumns
-from ...families.parts.multiresolution import MultiresolutionFunctions
 from ...families.projections import ProjectionFunctions
+from ...families.shared.frequencies import HadamardFrequencies
+from ...families.shared.kernel_columns import KernelColumns
+from ...families.shared.multiresolution import MultiresolutionFunctions
 from ...families.stumps import StumpFunctions
 from ...families.union import UnionFunctions
 from ...families.units import UnitFunctions

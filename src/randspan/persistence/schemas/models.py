@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...families.parts.kernel_columns import KernelColumns
+from ...families.shared.kernel_columns import KernelColumns
 from ...model import Model
 from ...portfolio import Candidate, Candidates, LeftOut, Portfolio, Spread
 from ...solvers import LeastSquares

@@ -15,10 +15,10 @@ from ...families.dictionary import Blocks, Eigenfunctions, Listed
 from ...families.dictionary import Whole as WholeBasis
 from ...families.expansions import Expansion
 from ...families.networks import Layers
-from ...families.parts.anchors import Kernel
-from ...families.parts.bandwidth import Bandwidth
-from ...families.parts.multiresolution import MOST_PRODUCTS, OnCube
-from ...families.parts.pitches import GammaPitches, SampledPitches, TabulatedPitches, UnitPitches
+from ...families.shared.anchors import Kernel
+from ...families.shared.bandwidth import Bandwidth
+from ...families.shared.multiresolution import MOST_PRODUCTS, OnCube
+from ...families.shared.pitches import GammaPitches, SampledPitches, TabulatedPitches, UnitPitches
 from ...families.stumps import NormalThresholds, QuantileThresholds, UniformThresholds
 from ...families.units import Scaling
 from ..arrays import FLOATS, Array
