@@ -77,24 +77,25 @@ class PlainEngine:
 
     def reduce(self, features, zero, add, size):
         features, total = replace(features, kind=PlainRows), zero()
-        for rows in features.blocks():
-            total = add(total, features.block(rows), rows)
+        for block in features.blocks():
+            total = add(total, features.values(block), block)
         return total
 
     def map(self, features, function):
         features = replace(features, kind=PlainRows)
-        parts = [function(features.block(rows), rows) for rows in features.blocks()]
+        parts = [function(features.values(block), block) for block in features.blocks()]
         return sparse.vstack(parts) if sparse.issparse(parts[0]) else np.concatenate(parts)
 
+    def deal(self, function, items):
+        return [function(items)]
+
     def cells(self, features):
-        rows = features.frame.rows(features.source.X, np.float64, PlainRows)
+        rows = features.frame.rows(features.source.held().X, np.float64, PlainRows)
         parts = [part.seeing(rows) for part in features.functions.cell_parts]
         return parts, np.concatenate([part.cells(rows) for part in parts])
 
     def operator(self, features, centred, cached):
-        every = slice(0, len(features))
-        Z = replace(features, kind=PlainRows).block(every)
-        source = features.source
+        Z, source = self.map(features, lambda Z, block: Z), features.source
         operator = PlainOperator(Z.astype(np.float64), source.each, centred)
         return OperatorRows(operator, source.targets(), source.each, source.left_out_keys)
 
@@ -107,7 +108,7 @@ class PlainEngine:
         if dense is not None:
             source = held.kept.source
             features = Features(frame, dense, source, plan.dtype, kind=PlainRows)
-            Z = np.hstack([features.block(slice(0, len(features))), Z])
+            Z = np.hstack([self.map(features, lambda Z, block: Z), Z])
         n_dense = 0 if dense is None else dense.n_columns
         operator = PlainOperator(Z, each, centred, n_dense)
         return OperatorRows(operator, targets, each, held.kept.source.left_out_keys)

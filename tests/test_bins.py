@@ -18,7 +18,7 @@ from randspan.features import Features
 from randspan.losses import Squared
 from randspan.solvers import conjugate
 from randspan.solvers.problem import Problem
-from randspan.sources import Source
+from randspan.sources import ArraySource
 
 
 def data(n=1500, d=3, seed=0):
@@ -91,15 +91,9 @@ def test_threads_and_blocks_do_not_change_codes(monkeypatch):
     frame = rs.SpanRegressor(rs.Bins(), 20, alpha=1.0, random_state=0).fit(X, y).frame_
     found = []
     for step, n_jobs in ((8192, 1), (8192, 2), (333, 2), (1000, 3)):
-        monkeypatch.setattr(
-            Features,
-            "blocks",
-            lambda self, step=step: [
-                slice(s, min(s + step, len(self))) for s in range(0, len(self), step)
-            ],
-        )
+        monkeypatch.setattr(Features, "block_rows", step)
         functions = frame.functions()
-        features = Features(frame, functions, Source(X), np.dtype(np.float32))
+        features = Features(frame, functions, ArraySource(X), np.dtype(np.float32))
         found.append(numbered(features, n_jobs)[1])
     assert all(np.array_equal(cells, found[0]) for cells in found)
 

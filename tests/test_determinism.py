@@ -29,14 +29,10 @@ def fit(family="fourier", rows=6000, **params):
     return rs.SpanRegressor(family, 30 if slow else 150, random_state=0, **params).fit(X, y)
 
 
-def blocks_of(step):
-    return lambda self: [slice(s, min(s + step, len(self))) for s in range(0, len(self), step)]
-
-
 @pytest.mark.parametrize(("name", "dtype"), PRECISIONS)
 def test_a_rerun_is_bit_identical(name, dtype, monkeypatch):
     """With several blocks for every thread; where precisions are the same, in the other one."""
-    monkeypatch.setattr(Features, "blocks", blocks_of(600))
+    monkeypatch.setattr(Features, "block_rows", 600)
     X, _ = data(2100)
     a = fit(FAMILIES[name], len(X), dtype=dtype)
     b = fit(FAMILIES[name], len(X), dtype="float64" if name in FLOAT64 else dtype)
@@ -61,7 +57,7 @@ def test_threads_and_blocks_change_only_rounding(family, dtype, tolerance, monke
         other = fit(family, dtype=dtype, n_jobs=n_jobs).predict(X)
         worst = max(worst, np.abs(other - reference).max() / scale)
     for step in (300, 999, 6000):
-        monkeypatch.setattr(Features, "blocks", blocks_of(step))
+        monkeypatch.setattr(Features, "block_rows", step)
         other = fit(family, dtype=dtype).predict(X)
         worst = max(worst, np.abs(other - reference).max() / scale)
     print(f"{family} {dtype}: largest relative difference {worst:.1e}")
@@ -70,7 +66,7 @@ def test_threads_and_blocks_change_only_rounding(family, dtype, tolerance, monke
 
 def test_draws_do_not_see_threads_or_blocks(monkeypatch):
     reference = fit(rs.Fourier(sampling="orthogonal"), n_jobs=1).functions_.frequencies
-    monkeypatch.setattr(Features, "blocks", blocks_of(300))
+    monkeypatch.setattr(Features, "block_rows", 300)
     for n_jobs in (1, 2):
         other = fit(rs.Fourier(sampling="orthogonal"), n_jobs=n_jobs).functions_.frequencies
         assert np.array_equal(other, reference)

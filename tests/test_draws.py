@@ -14,6 +14,7 @@ from randspan.families.shared.frequencies import HadamardFrequencies, orthogonal
 from randspan.families.shared.rows import as_rows
 from randspan.families.shared.sample import Reservoir
 from randspan.families.shared.spectra import LAWS
+from randspan.keys import keys_of
 from table import ANCHORED, FAMILIES, NAMELESS, plain, target
 
 
@@ -148,17 +149,27 @@ def test_sobol_points_are_uniform_over_seeds():
         sobol(30_000, 4, 0)
 
 
+def gathered(X, weights=None, capacity=500, seed=4, step=None):
+    """The sample of some rows, in blocks of ``step``."""
+    reservoir, keys = Reservoir(capacity, seed), keys_of(X)
+    for start in range(0, X.shape[0], step or X.shape[0]):
+        some = slice(start, start + (step or X.shape[0]))
+        reservoir.add(X[some], keys[some], None if weights is None else weights[some])
+    reservoir.weigh(keys, weights)
+    return reservoir.sample(None, None)
+
+
 def test_a_reservoir_does_not_depend_on_blocks(rng):
     X, weights = rng.normal(size=(20_000, 3)), rng.exponential(size=20_000)
-    whole, pieces = Reservoir(500, 4), Reservoir(500, 4)
-    whole.add(X, weights)
-    for start in range(0, len(X), 777):
-        pieces.add(X[start : start + 777], weights[start : start + 777])
-    a, b = whole.sample(None, None), pieces.sample(None, None)
+    X[10_000:] = X[rng.integers(0, 10_000, 10_000)]  # copies that come late
+    a, b = gathered(X, weights), gathered(X, weights, step=777)
     assert np.array_equal(a.rows.values, b.rows.values)
+    assert np.array_equal(a.weights, b.weights)
     assert np.array_equal(a.lower, X.min(axis=0))
     assert np.array_equal(b.upper, X.max(axis=0))
     assert not a.complete
+    own = [weights[(row == X).all(axis=1)].sum() for row in a.rows.values[:20]]
+    np.testing.assert_allclose(a.weights[:20], own, rtol=1e-14)
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array])
@@ -168,9 +179,7 @@ def test_a_sample_depends_neither_on_order_nor_on_how_rows_are_repeated(rng, for
     again = rng.permutation(np.repeat(np.arange(1000), weights))
     samples = []
     for rows, each in ((X, weights.astype(float)), (X[again], None), (X[::-1], weights[::-1])):
-        reservoir = Reservoir(kept, 0)
-        reservoir.add(form(rows), each)
-        samples.append(reservoir.sample(None, None))
+        samples.append(gathered(form(rows), each, kept, 0, step=333))
     for sample in samples:
         np.testing.assert_array_equal(sample.rows.dense, samples[0].rows.dense)
         np.testing.assert_array_equal(sample.weights, samples[0].weights)
@@ -190,16 +199,15 @@ def test_draws_do_not_depend_on_the_order_of_rows(name, rng):
     assert frames[0].same_as(frames[1])
 
 
-def test_a_reservoir_favours_heavy_rows():
-    """A row of weight 9 comes before one of weight 1 nine times out of ten."""
-    X = np.array([[0.0], [1.0]])
-    first = []
-    for seed in range(2000):
-        reservoir = Reservoir(1, seed)
-        reservoir.add(X, np.array([9.0, 1.0]))
-        first.append(reservoir.sample(None, None).rows.values[0, 0])
-    error = np.sqrt(0.9 * 0.1 / 2000)
-    assert abs(np.mean(first) - 0.1) < 4 * error
+def test_sums_over_a_sample_are_unbiased(rng):
+    """Every distinct row has the same chance, whatever it weighs, and comes with all its weight."""
+    values, counts = rng.normal(size=(400, 1)), rng.integers(1, 30, 400)
+    rows = np.repeat(values, counts, axis=0)
+    found = []
+    for seed in range(1000):
+        sample = gathered(rows, None, 100, seed)
+        found.append(4 * float(sample.weights @ sample.rows.dense[:, 0]))
+    assert abs(np.mean(found) - rows.sum()) < 4 * np.std(found) / np.sqrt(len(found))
 
 
 def test_rows_of_weight_zero_do_not_exist(rng):
@@ -207,8 +215,6 @@ def test_rows_of_weight_zero_do_not_exist(rng):
     X[0] = 1e9
     weights = np.ones(50)
     weights[0] = 0
-    reservoir = Reservoir(100, 0)
-    reservoir.add(X, weights)
-    sample = reservoir.sample(None, None)
+    sample = gathered(X, weights, 100)
     assert len(sample.rows) == 49
     assert sample.upper.max() < 10

@@ -7,7 +7,7 @@ import randspan as rs
 from randspan.engines.operator import Operator
 from randspan.features import Features
 from randspan.solvers.preconditioner import Sketch, sketch_rows
-from randspan.sources import Source
+from randspan.sources import ArraySource
 
 K = 30
 
@@ -16,7 +16,7 @@ def operator(n=700, cached=True, centred=True, dtype="float64", weighted=True, n
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 3))
     frame = rs.Frame.read([X], rs.Fourier(), k, random_state=0)
-    features = Features(frame, frame.functions(), Source(X), np.dtype(dtype))
+    features = Features(frame, frame.functions(), ArraySource(X), np.dtype(dtype))
     weights = rng.uniform(0, 2, size=n) * (rng.uniform(size=n) > 0.1) if weighted else np.ones(n)
     Z = frame.functions()(frame.rows(X, np.dtype(dtype))).astype(np.float64)
     mean = weights @ Z / weights.sum() if centred else np.zeros(k)
@@ -62,7 +62,7 @@ def test_numbers_beyond_float32_survive(scale, rng):
 def test_float64_products_of_float32_features(rng):
     """`exactly` multiplies the rounded features without further rounding."""
     op, _, _ = operator(n=9000, dtype="float32", centred=False)
-    Z = np.vstack([op._block(rows) for rows in op.blocks]).astype(np.float64)
+    Z = op.dense_rows(np.arange(9000)).astype(np.float64)
     W = rng.normal(size=(K, 1))
     back = op.exactly().fused(W, lambda scores, rows: scores)
     np.testing.assert_allclose(back, Z.T @ (Z @ W), rtol=1e-12)
@@ -107,7 +107,7 @@ def test_rare_columns_are_in_the_sketch():
     X[:, 2] = 0
     X[[7, 11_111], 2] = 1
     frame = rs.Frame.read([X], rs.Projections(), 3, random_state=0)
-    features = Features(frame, frame.functions(), Source(X), np.dtype(np.float64))
+    features = Features(frame, frame.functions(), ArraySource(X), np.dtype(np.float64))
     op = Operator(features, np.ones(20_000), True, True)
     gram = op.gram(np.ones(20_000))[0]
     sketch = op.sketch(60)

@@ -146,11 +146,11 @@ def test_a_warm_start_saves_passes(data):
     from randspan.losses import Squared
     from randspan.solvers.iterative import Solver
     from randspan.solvers.problem import Problem
-    from randspan.sources import Source
+    from randspan.sources import ArraySource
 
     X, y = data
     frame = rs.Frame.read([X], rs.Fourier(), 200, random_state=0)
-    features = Features(frame, frame.functions(), Source(X), np.dtype(np.float64))
+    features = Features(frame, frame.functions(), ArraySource(X), np.dtype(np.float64))
     op = Operator(features, np.ones(3000), True, True)
     solver = Solver(op, "sketched", 400)
 

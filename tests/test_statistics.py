@@ -7,7 +7,7 @@ from scipy import sparse
 import randspan as rs
 from randspan.engines import CPU
 from randspan.features import Features
-from randspan.sources import Source, of_arrays
+from randspan.sources import ArraySource, of_arrays
 from randspan.statistics import KINDS, Factor, Moments
 
 #: A family of which every kind is read.
@@ -172,4 +172,4 @@ def test_sources_know_their_rows():
     np.testing.assert_array_equal(present.targets(), source.targets()[source.weights > 0])
     assert present.without_absent() is present
     with pytest.raises(ValueError, match="no targets"):
-        Source(source.X).targets()
+        ArraySource(source.X).targets()

@@ -5,12 +5,13 @@
 
 Families of functions (`randspan.families`) are drawn by estimators (`SpanRegressor`,
 `SpanClassifier`, `SpanTransformer`), which follow scikit-learn's conventions. A `Frame` is what an
-estimator reads from data before it draws. `randspan.theory` has the bounds: how many functions are
-enough, and what is guaranteed of a fit. `save` and `load` keep models in files, without pickle.
-`randspan.baselines` are the methods that the documents compare random functions with.
+estimator reads from data before it draws. `blocks` are rows that are read block by block, in place
+of X. `randspan.theory` has the bounds: how many functions are enough, and what is guaranteed of a
+fit. `save` and `load` keep models in files, without pickle. `randspan.baselines` are the methods
+that the documents compare random functions with.
 """
 
-from . import baselines, datasets, losses, theory
+from . import baselines, datasets, losses, sources, theory
 from .estimators import SpanClassifier, SpanRegressor, SpanTransformer
 from .families import (
     Bins,
@@ -32,6 +33,7 @@ from .families import (
 )
 from .frame import Frame
 from .persistence import ModelFileError, load, save, to_onnx
+from .sources import blocks
 from .version import __version__
 
 __all__ = [
@@ -57,11 +59,13 @@ __all__ = [
     "Units",
     "__version__",
     "baselines",
+    "blocks",
     "datasets",
     "estimate_kernel",
     "load",
     "losses",
     "save",
+    "sources",
     "theory",
     "to_onnx",
 ]

@@ -6,6 +6,7 @@ rows make a good block; who runs the blocks, and on how many threads, is the eng
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,8 +16,7 @@ from scipy import sparse
 from .families import Functions
 from .families.shared.rows import Rows
 from .frame import Frame
-from .keys import Keys
-from .sources import Source
+from .sources import Block, Matrix, Source
 
 # Below this many rows features are computed in float64 whatever was asked for. It costs nothing
 # there, and makes a prediction independent of which few rows were handed in with it.
@@ -56,34 +56,51 @@ class Features:
     def n_columns(self) -> int:
         return self.functions.n_columns
 
-    def blocks(self) -> list[slice]:
-        """Slices of rows that are worked on together."""
-        step = self.step or block_rows(self.functions.n_stored, self.source.n_features)
+    @property
+    def block_rows(self) -> int:
+        """How many rows are worked on together."""
+        return self.step or block_rows(self.functions.n_stored, self.source.n_features)
+
+    def slices(self) -> list[slice]:
+        """The row indices of all blocks."""
+        step = self.block_rows
         return [slice(s, min(s + step, len(self))) for s in range(0, len(self), step)]
 
-    def rows(self, rows: slice) -> Rows:
-        """The standardised rows of one slice."""
-        few = rows.stop - rows.start < FEW_ROWS
-        dtype = np.dtype(np.float64) if few else self.dtype
-        return self.frame.rows(self.source.X[rows], dtype, self.kind)
+    def blocks(self) -> Iterator[Block]:
+        """All rows in order, read anew."""
+        return self.source.blocks(self.block_rows)
 
-    def keys(self, rows: slice) -> Keys:
-        """The keys of the rows of one slice."""
-        return self.source.keys[rows]
+    def rows(self, block: Block) -> Rows:
+        """The standardised rows of a block."""
+        few = len(block) < FEW_ROWS
+        return self._rows(block.X, np.dtype(np.float64) if few else self.dtype)
 
-    def take(self, rows: NDArray) -> NDArray:
+    def values(self, block: Block) -> NDArray:
+        """The rows of Z of a block."""
+        return self._values(self.rows(block), block.rows)
+
+    def chosen(self, rows: NDArray[np.intp], step: int) -> Iterator[tuple[NDArray, Matrix]]:
+        """Indices and inputs of some rows in the order of the data, ``step`` at a time."""
+        starts = range(0, len(rows), step)
+        for start, X in zip(starts, self.source.chosen(rows, step), strict=True):
+            yield rows[start : start + step], X
+
+    def values_of(self, rows: NDArray[np.intp], X: Matrix) -> NDArray:
+        """The rows of Z of some inputs."""
+        return self._values(self._rows(X, self.dtype), rows)
+
+    def take(self, rows: NDArray[np.intp]) -> NDArray:
         """Any rows of Z, by their indices."""
-        return self._values(self.frame.rows(self.source.X[rows], self.dtype, self.kind), rows)
+        return self.values_of(rows, self.source.take(rows))
 
-    def block(self, rows: slice) -> NDArray:
-        """The rows of Z in one slice."""
-        return self._values(self.rows(rows), rows)
+    def _rows(self, X: Matrix, dtype: np.dtype) -> Rows:
+        return self.frame.rows(X, dtype, self.kind)
 
-    def _values(self, block: Rows, rows: slice | NDArray) -> NDArray:
+    def _values(self, rows: Rows, places: slice | NDArray) -> NDArray:
         with np.errstate(all="ignore"):  # what is not finite is noticed by whoever adds it up
             if self.indices is None:
-                return self.functions.values(block)
-            return self.functions.out_of_bag_values(block, self.indices[rows])
+                return self.functions.values(rows)
+            return self.functions.out_of_bag_values(rows, self.indices[places])
 
 
 def block_rows(n_stored: int, n_features: int) -> int:

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import ColumnSums, parts_of, read_blocks
 from .checks import check_choice, check_n_components
 from .equality import same
 from .families import NAMED, Family, Functions
 from .families.shared.kernel_columns import KernelColumns
 from .families.shared.out_of_bag import Training
 from .families.shared.randomness import seed_from
-from .families.shared.rows import Bend, Rows, as_rows
+from .families.shared.rows import Bend, Rows
 from .families.shared.sample import Reservoir, capacity, column_range
-from .keys import Keys
+from .reading import ColumnSums, read_blocks
 from .sources import Source
 from .tables import Columns, Table, is_frame, read, refuse_lazy
 from .text import html_table, percent, short, table
@@ -96,14 +95,16 @@ class Frame:
         columns=None,
         random_state=None,
     ) -> Frame:
-        """Read a frame from blocks of rows, in one pass and bounded memory.
+        """Read a frame from blocks of rows, in bounded memory.
 
-        Blocks of numbers of which none is missing may come one by one. Others are read twice, once
-        for their columns: hand in a list of them.
+        The frame of a list of blocks, or of ``rs.blocks``, is that of their rows in one array, to
+        the last bit. An iterator is read once, and sums of its blocks are put together: the same
+        to rounding. Its blocks must be numbers of which none is missing; categories, dates and
+        holes are read twice, from a list.
 
         Parameters
         ----------
-        blocks : iterable of X, (X, y) or (X, y, sample_weight)
+        blocks : rs.blocks, or an iterable of X, (X, y) or (X, y, sample_weight)
             One after the other; y is looked at where categories of many levels are told by their
             targets. One table is one block.
         family, n_components, standardize, scales, categories, columns, random_state
@@ -124,8 +125,8 @@ class Frame:
             n_components = int(n_components)
         seed = seed_from(random_state)
         family = as_family(family)
-        made_of, blocks = read_blocks(blocks, categories, columns)
-        reading = Reading.of(blocks, family.rows_wanted(n_components), seed, made_of)
+        made_of, sources = read_blocks(blocks, categories, columns)
+        reading = Reading.of(sources, family.rows_wanted(n_components), seed, made_of)
         return reading.frame(family, n_components, check_standardize(standardize), scales)
 
     def __repr__(self) -> str:
@@ -183,6 +184,14 @@ class Frame:
         if self.bend is not None:
             X, centre = self.bend(X)
         return kind(X, centre, self.scale, dtype, self.rotation, self.bend)
+
+    def refuse_blocks(self) -> None:
+        """Refuse rows that come as numbers where those of training were a table."""
+        if self.columns is not None:
+            raise ValueError(
+                "The model was fitted to a table with categories, dates or missing values, and "
+                "blocks of rs.blocks are numbers: hand in data frames like that of training."
+            )
 
     def table(self, X) -> Any:
         """Rows as a table like that of training where one was; numbers that are known as they are.
@@ -242,7 +251,7 @@ class Frame:
         if not self.family.trains or self.trained is not None:
             return self
         training = Training(
-            self.rows(source.X, np.float64),
+            self.rows(source.held().X, np.float64),
             None if source.encoded is None else source.targets(),
             source.weights,
             classes,
@@ -253,26 +262,29 @@ class Frame:
         trained = self.family.train(training, int(self.n_components), self.seed)
         return replace(self, trained=trained)
 
-    def n_outside(self, X) -> int:
-        """How many rows of X the family clips to the range that its functions are drawn for."""
-        found, step = 0, max(1, AT_ONCE // X.shape[1])
-        for start in range(0, X.shape[0], step):
-            clipped = self.family.outside(self.rows(X[start : start + step], np.float64))
+    def n_outside(self, source: Source) -> int:
+        """How many rows the family clips to the range that its functions are drawn for."""
+        found = 0
+        for block in source.blocks(max(1, AT_ONCE // source.n_features)):
+            clipped = self.family.outside(self.rows(block.X, np.float64))
             if clipped is None:
                 return 0
             found += int(clipped.sum())
         return found
 
-    def n_moved(self, X) -> int:
-        """How many columns that never changed when the frame was read have changed in X."""
+    def n_moved(self, source: Source) -> int:
+        """How many columns that never changed when the frame was read change in these rows."""
         if self.constant is None:
             return 0
         columns = np.flatnonzero(~np.isnan(self.constant))
         if not len(columns):
             return 0
-        lower, upper = column_range(X[:, columns])
-        known = self.constant[columns]
-        return int(((lower != known) | (upper != known)).sum())
+        known, moved = self.constant[columns], np.zeros(len(columns), dtype=bool)
+        for block in source.blocks(max(1024, AT_ONCE // source.n_features)):
+            X: Any = block.X
+            lower, upper = column_range(X[:, columns])
+            moved |= (lower != known) | (upper != known)
+        return int(moved.sum())
 
     @property
     def ridge_scale(self) -> float:
@@ -296,37 +308,25 @@ class Reading:
 
     @classmethod
     def of(
-        cls,
-        blocks: Iterable,
-        wanted: int,
-        seed: int,
-        made_of: Columns | None = None,
-        keys: Keys | None = None,
+        cls, sources: Iterable[Source], wanted: int, seed: int, made_of: Columns | None = None
     ) -> Reading:
-        """Read blocks of rows and keep ``wanted`` of these at least.
+        """Read all rows, one source after the other, and keep ``wanted`` of these at least.
 
-        ``made_of`` says what their columns were made of, ``keys`` are those of the rows of one
-        block, where they were made of something else.
+        ``made_of`` says what their columns were made of. Of one source the bits do not depend on
+        blocks or order; sums of several are put together.
         """
         columns, reservoir = None, None
-        for block in blocks:
-            X, _, weights = parts_of(block)
-            values = as_rows(X).values
-            if columns is not None and values.shape[1] != len(columns.mean):
-                raise ValueError(
-                    f"A block has {values.shape[1]} columns, the first had {len(columns.mean)}."
-                )
-            if weights is not None:
-                weights = np.asarray(weights, dtype=np.float64)
-                if weights.shape != values.shape[:1] or not (weights >= 0).all():
-                    raise ValueError(
-                        "A block (X, y, sample_weight) needs one weight >= 0 for every row of X."
-                    )
+        for source in sources:
+            d = source.n_features
             if columns is None or reservoir is None:
-                columns = ColumnSums.none(values.shape[1])
-                reservoir = Reservoir(capacity(values.shape[1], wanted), seed)
-            reservoir.add(values, weights, keys)
-            columns = columns.plus(values, weights, reservoir)
+                columns = ColumnSums.none(d)
+                reservoir = Reservoir(capacity(d, wanted), seed)
+            if d != len(columns.mean):
+                raise ValueError(f"A block has {d} columns, the first had {len(columns.mean)}.")
+            for block in source.blocks(max(AT_ONCE // max(d, 1), 1024)):
+                reservoir.add(block.X, block.key, block.weight)
+            reservoir.weigh(source.keys, source.weights)
+            columns = columns.plus(ColumnSums.of(source, reservoir))
         if columns is None or reservoir is None:
             raise ValueError("There are no rows to read the frame from.")
         return cls(columns, reservoir, seed, made_of)
@@ -406,10 +406,11 @@ def _share(shares: NDArray[np.float64] | None, place: int) -> str:
     return "" if shares is None else percent(shares[place])
 
 
-def n_constant(X) -> int:
+def n_constant(source: Source) -> int:
     """How many columns have one value only."""
-    lower, upper = column_range(X)
-    return int((lower == upper).sum())
+    step = max(1024, AT_ONCE // source.n_features)
+    lower, upper = np.array([column_range(block.X) for block in source.blocks(step)]).swapaxes(0, 1)
+    return int((lower.min(axis=0) == upper.max(axis=0)).sum())
 
 
 def as_family(family: Family | str, others: tuple[str, ...] = ()) -> Family:

@@ -18,7 +18,7 @@ from .solvers.alpha import STEPS_PER_DECADE, by_gcv, lattice
 from .solvers.left_out import TOUCHES, Judges
 from .solvers.solution import LeastSquares
 from .solvers.validation import Validation
-from .sources import Source
+from .sources import Block, Source
 from .statistics import Moments
 from .statistics.together import Together, lots
 
@@ -78,8 +78,8 @@ def validation(
     # Estimates of leverages need no more than the precision of the features.
     narrow, centre = sketch.astype(features.dtype), (mean @ sketch).astype(features.dtype)
 
-    def sketched(Z: NDArray, rows: slice) -> Array:
-        away = judges.targets[rows] - found.intercept - in_double(Z, found.coef)
+    def sketched(Z: NDArray, block: Block) -> Array:
+        away = judges.targets[block.rows] - found.intercept - in_double(Z, found.coef)
         lengths = Z @ narrow - centre
         return np.column_stack([away, np.einsum("rs,rs->r", lengths, lengths)])
 
@@ -97,7 +97,7 @@ def validation(
     largest = (np.argsort(-values)[:LEADING] for values in (judges.shares * squares, touched))
     most = np.unique(np.concatenate(list(largest)))
     exactly = engine.map(
-        _of_rows(mine, most), lambda Z, rows: found.posterior.quadratic(Z - mean) + each
+        _of_rows(mine, most), lambda Z, block: found.posterior.quadratic(Z - mean) + each
     )
     left = 1 - judges.gone[most] * exactly
     squares[most] = np.where(left > TOUCHES, squares_of(np.maximum(left, TOUCHES), most), np.inf)
@@ -114,8 +114,8 @@ def _of_rows(features: Features, rows: NDArray[np.intp]) -> Features:
 def _mapping(features: Features, engine: Engine) -> Callable[[Callable], Array]:
     """A map over blocks of rows, whose features are kept where they are few."""
     if len(features) * features.n_columns > FEW_VALUES:
-        return lambda function: engine.map(features, function)
-    Z = engine.map(features, lambda Z, rows: Z)
+        return lambda function: engine.map(features, lambda Z, block: function(Z, block.rows))
+    Z = engine.map(features, lambda Z, block: Z)
     parts = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(Z), ROWS_AT_ONCE)]
 
     def run(function: Callable[[NDArray, slice], Array]) -> Array:
@@ -175,4 +175,4 @@ def _leverages(
         return np.zeros(len(rows))
     posterior = path.solution(by_gcv(path, scale, alphas), scale, "").posterior
     mine = _of_rows(part, rows)
-    return engine.map(mine, lambda Z, some: posterior.quadratic(Z - path.mean))
+    return engine.map(mine, lambda Z, block: posterior.quadratic(Z - path.mean))

@@ -138,7 +138,7 @@ class Model(Remembers):
             recent=_together(self.recent, _rows_of(source, task, held)),
             task=task,
             extent=_joined(self.extent, extent),
-            n_outside=self.n_outside + self.frame.n_outside(source.X),
+            n_outside=self.n_outside + self.frame.n_outside(source),
             all_known=False,
             sample=None if self.sample is None else self.sample.plus(KeySample.of(source)),
         )
@@ -383,7 +383,7 @@ class Model(Remembers):
 def fit(frame: Frame, source: Source, task: Task, extent: Array, engine: Engine) -> Model:
     """The model of all rows, for a frame that knows how many functions there are."""
     model = _planned(frame, source, task, extent, engine)
-    model = replace(model, n_outside=frame.n_outside(source.X))
+    model = replace(model, n_outside=frame.n_outside(source))
     weights = None
     if model.plan.statistics == Cells.name:  # rows of weight 0 have no cells
         weights, source = source.weights, source.without_absent()
@@ -449,8 +449,7 @@ def _rows_of(source: Source, task: Task, held: Statistics | None) -> Kept | None
     sums = held is not None and held.settled
     if not sums or task.alpha == "gcv" or source.n_rows > KEPT_ROWS:
         return None
-    source = source.without_absent()
-    return Kept.of(source, inputs=cast(NDArray, source.X.copy()))
+    return Kept.with_inputs(source.without_absent())
 
 
 def _together(mine: Kept | None, theirs: Kept | None) -> Kept | None:

@@ -20,7 +20,7 @@ from .solvers import METHODS, LeastSquares, Solution
 from .solvers.left_out import Judges
 from .solvers.solution import SAVED_WITHOUT
 from .solvers.validation import Validation
-from .sources import Source
+from .sources import Block, Source
 from .statistics import Cells
 from .statistics.base import CannotFit
 from .statistics.kept import RowKeeping
@@ -52,7 +52,7 @@ def _of_one(model: Model, source: Source, engine: Engine, out_of_bag: bool) -> A
     if model.functions.plain is not None:
         plain, mixed = model.functions.plain
         features, coef = replace(features, functions=plain), mixed.T @ coef
-    return _finite(engine.map(features, lambda Z, rows: _scores(model, Z, coef)))
+    return _finite(engine.map(features, lambda Z, block: _scores(model, Z, coef)))
 
 
 def _finite(found: Array) -> Array:
@@ -82,8 +82,8 @@ def with_leverages(
             features, coef = replace(features, functions=plain), mixed.T @ coef
             leverages = through.quadratic
 
-    def of(Z: NDArray, rows: slice) -> Array:
-        squares = model.functions.squares(features.rows(rows))
+    def of(Z: NDArray, block: Block) -> Array:
+        squares = model.functions.squares(features.rows(block))
         return np.column_stack([_scores(model, Z, coef), leverages(Z, squares)])
 
     found = _finite(engine.map(features, of))

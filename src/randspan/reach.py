@@ -45,7 +45,7 @@ class Reach:
         weights, d = rows.each, rows.n_features
         if not 0 < d <= WIDEST or rows.present < FEWEST_ROWS + ROWS_EACH * d:
             return None
-        X = frame.rows(rows.X, np.float64).dense
+        X = frame.rows(rows.held().X, np.float64).dense
         mean = np.average(X, axis=0, weights=weights)
         away = X - mean
         scatter = (away * weights[:, None]).T @ away
@@ -62,7 +62,7 @@ class Reach:
     def leverages(self, source: Source) -> Array:
         """The leverage of every row."""
         with np.errstate(all="ignore"):
-            away = self.frame.rows(source.X, np.float64).dense @ self.root.T - self.centre
+            away = self.frame.rows(source.held().X, np.float64).dense @ self.root.T - self.centre
             return np.einsum("ij,ij->i", away, away)
 
     def n_far(self, source: Source) -> tuple[int, int]:

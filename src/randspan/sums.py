@@ -30,14 +30,39 @@ def total(values: NDArray) -> Array:
 
 def total_of(values: Callable[[slice], Array], count: int, bound: Array) -> Array:
     """The same for ``count`` rows that come in pieces, no entry of a column beyond its bound."""
-    step = max(1, AT_ONCE // max(np.size(bound), 1))
-    coarse, fine = _grids(bound, count)
-    high, low = np.zeros(np.shape(bound)), np.zeros(np.shape(bound))
-    for start in range(0, count, step):
-        parts = _split(values(slice(start, start + step)), coarse, fine)
-        high += parts[0].sum(axis=0)
-        low += parts[1].sum(axis=0)
-    return high + low
+    found = Total(bound, count)
+    found.add(values, count)
+    return found.value
+
+
+class Total:
+    """Σ_r v_r of columns, of ``count`` rows in blocks, no entry of a column beyond its bound.
+
+    The grids depend on bounds and count alone, so that blocks of any size lead to the same bits.
+    """
+
+    def __init__(self, bound: Array, count: int):
+        self.coarse, self.fine = _grids(bound, count)
+        self.high, self.low = np.zeros(np.shape(bound)), np.zeros(np.shape(bound))
+
+    def add(self, values: Callable[[slice], Array], rows: int) -> None:
+        """Rows more, which come in pieces."""
+        step = max(1, AT_ONCE // max(np.size(self.coarse), 1))
+        for start in range(0, rows, step):
+            piece = values(slice(start, min(start + step, rows)))
+            parts = _split(piece, self.coarse, self.fine)
+            self.high += parts[0].sum(axis=0)
+            self.low += parts[1].sum(axis=0)
+
+    def add_in(self, columns: NDArray[np.integer], values: Array) -> None:
+        """Entries more, each of the column that is named."""
+        parts = _split(values, self.coarse[columns], self.fine[columns])
+        self.high += np.bincount(columns, parts[0], len(self.high))
+        self.low += np.bincount(columns, parts[1], len(self.low))
+
+    @property
+    def value(self) -> Array:
+        return self.high + self.low
 
 
 def total_in(cells: NDArray[np.integer], values: Array, count: int) -> Array:

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .. import engines
 from ..checks import check_choice, check_jobs, check_n_components, check_number
-from ..engines import CPU
 from .splits import best_split
 
 Array = NDArray[np.float64]
@@ -131,7 +131,7 @@ class BoostedStumps(ClassifierMixin, BaseEstimator):
         X, labels, weights = (part[weights > 0] for part in (X, labels, weights))
         weights = weights / weights.sum()
         K, rounds = len(classes), []
-        with CPU(check_jobs(self.n_jobs)).pool() as pool:
+        with engines.of(n_jobs=check_jobs(self.n_jobs)).pool() as pool:
             columns = _Columns.of(X, pool)
             for left in range(self.n_estimators, 0, -1):
                 np.maximum(weights, LEAST, out=weights)

@@ -18,8 +18,8 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .. import engines
 from ..checks import check_dtype, check_flag, check_jobs, check_n_components
-from ..engines import CPU
 from ..estimators import SpanTransformer
 from ..features import Features
 from ..sources import of_arrays
@@ -199,8 +199,8 @@ class MatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         source = of_arrays(X, np.zeros((X.shape[0], 0)) if Y is None else Y, weights)
         return Features(functions.frame, functions, source, check_dtype(self.dtype))
 
-    def _engine(self) -> CPU:
-        return CPU(check_jobs(self.n_jobs))
+    def _engine(self) -> engines.Engine:
+        return engines.of(n_jobs=check_jobs(self.n_jobs))
 
 
 @dataclass

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -13,6 +13,7 @@ from ..features import Features
 from ..frame import Frame
 from ..solvers.in_passes import OperatorRows
 from ..solvers.plan import Machine, Plan
+from ..sources import Block
 from ..statistics import base
 from ..statistics.cells import Cells
 from .progress import Progress
@@ -25,8 +26,8 @@ class Engine(base.Engine, Protocol):
     (products, cosines, signs, norms, hashes).
     """
 
-    def map(self, features: Features, function: Callable[[NDArray, slice], NDArray]) -> NDArray:
-        """``function(Z, rows)`` of every block, one below the other."""
+    def map(self, features: Features, function: Callable[[NDArray, Block], NDArray]) -> NDArray:
+        """``function(Z, block)`` of every block, one below the other."""
 
     def operator(self, features: Features, centred: bool, cached: bool) -> OperatorRows:
         """Rows as an operator; features are kept where ``cached``, else computed in every pass."""
@@ -47,6 +48,9 @@ class Engine(base.Engine, Protocol):
 
     def pool(self) -> AbstractContextManager[Callable[[Callable, list], list]]:
         """A map over all threads, BLAS held to one thread each."""
+
+    def deal(self, function: Callable[[Iterable], Any], items: Iterable) -> list:
+        """``function`` of every thread's share of items that are read while it runs."""
 
     def quiet(self) -> Engine:
         """The same engine without progress bars."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,15 @@ from .threads import Progress, n_threads, on_all, threads
 FEW_CELLS = 2**19
 # Grids whose keys are computed together.
 GRIDS = 8
+# Blocks that go through a table before the next ones are read.
+BLOCKS = 16
 
 
 def numbered(
     features: Features, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[list[CellFunctions], NDArray[np.int32]]:
     """Cells of all rows, one line for every group, and functions with those that were new."""
-    parts, blocks = features.functions.cell_parts, features.blocks()
+    parts = features.functions.cell_parts
     cells = np.empty((sum(part.n_components for part in parts), len(features)), dtype=np.int32)
     tables = [part.own_tables() for part in parts]
     work, line = [], 0
@@ -45,15 +48,18 @@ def numbered(
 
     def run(job: tuple) -> None:
         part, table, grids, line = job
-        for rows in blocks:
-            keys = part.keys(features.rows(rows), grids)
+        for block in some:
+            keys = part.keys(features.rows(block), grids)
             for i, g in enumerate(range(grids.start, grids.stop)):
-                table[g].enter(keys[i], cells[line + i, rows])
-        if progress is not None:
-            progress(len(features) * (grids.stop - grids.start) // len(cells))
+                table[g].enter(keys[i], cells[line + i, block.rows])
+            if progress is not None:
+                progress(len(block) * (grids.stop - grids.start) // len(cells))
 
+    blocks = features.blocks()
     with threads(min(n_threads(n_jobs), len(work)), n_jobs, 1) as pool:
-        pool(run, work)
+        # A few blocks at a time: a table is at hand while several go through it.
+        while some := list(islice(blocks, BLOCKS)):
+            pool(run, work)
     return [part.with_tables(one) for part, one in zip(parts, tables, strict=True)], cells
 
 

@@ -8,9 +8,11 @@ are dealt out by index, so a run repeats itself bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +24,13 @@ from ..features import Features
 from ..frame import Frame
 from ..solvers.in_passes import OperatorRows
 from ..solvers.plan import Machine, Plan
+from ..sources import Block
 from ..statistics.base import Total
 from ..statistics.cells import Cells
 from . import cells, memory
 from .operator import Operator
 from .progress import Progress
-from .threads import ACCUMULATORS, blas_threads, n_threads, threads
+from .threads import ACCUMULATORS, blas_threads, deal, n_threads, threads
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ class CPU:
         """A map over all threads, BLAS held to one thread each."""
         return threads(self.threads, self.n_jobs, 1)
 
+    def deal(self, function: Callable[[Iterable], Any], items: Iterable) -> list:
+        """``function`` of every thread's share of items that are read while it runs."""
+        return deal(function, items, self.threads, self.n_jobs, 1)
+
     def quiet(self) -> CPU:
         """The same engine without progress bars."""
         return CPU(self.n_jobs)
@@ -67,42 +74,43 @@ class CPU:
         self,
         features: Features,
         zero: Callable[[], Total],
-        add: Callable[[Total, NDArray, slice], Total],
+        add: Callable[[Total, NDArray, Block], Total],
         size: int,
     ) -> Total:
         """Every block of features added to ``zero()``; an accumulator takes ``size`` bytes."""
-        blocks = features.blocks()
         progress = self.progress(len(features), f"{features.functions.n_components} functions")
 
-        def run(mine: list[slice]) -> Total:
+        def run(mine: Iterable[Block]) -> Total:
             total = zero()
             with np.errstate(over="ignore", invalid="ignore"):  # `check_finite` refuses such sums
-                for rows in mine:
-                    total = add(total, features.block(rows), rows)
-                    progress(rows.stop - rows.start)
+                for block in mine:
+                    total = add(total, features.values(block), block)
+                    progress(len(block))
             return total
 
-        workers = min(self.threads, len(blocks), max(1, ACCUMULATORS // max(size, 1)))
-        with threads(workers, self.n_jobs, features.n_columns) as pool:
-            parts = pool(run, [blocks[i::workers] for i in range(workers)])
+        workers = self._workers(features, max(1, ACCUMULATORS // max(size, 1)))
+        parts = deal(run, features.blocks(), workers, self.n_jobs, features.n_columns)
         total = parts[0]
         for part in parts[1:]:
             total = total.absorb(part)
         return total
 
-    def map(self, features: Features, function: Callable[[NDArray, slice], NDArray]) -> NDArray:
-        """``function(Z, rows)`` of every block, one below the other."""
-        blocks = features.blocks()
+    def map(self, features: Features, function: Callable[[NDArray, Block], NDArray]) -> NDArray:
+        """``function(Z, block)`` of every block, one below the other."""
 
-        def run(rows: slice) -> NDArray:
-            return function(features.block(rows), rows)
+        def run(mine: Iterable[Block]) -> list[NDArray]:
+            return [function(features.values(block), block) for block in mine]
 
-        workers = min(self.threads, len(blocks))
-        with threads(workers, self.n_jobs, features.functions.n_stored) as pool:
-            parts = pool(run, blocks)
+        workers, stored = self._workers(features), features.functions.n_stored
+        shares = deal(run, features.blocks(), workers, self.n_jobs, stored)
+        parts = [part for level in zip_longest(*shares) for part in level if part is not None]
         if sparse.issparse(parts[0]):
             return sparse.vstack(parts, format="csr")
         return np.concatenate(parts)
+
+    def _workers(self, features: Features, most: int = 1 << 30) -> int:
+        """No more threads than there are blocks."""
+        return max(1, min(self.threads, len(features.slices()), most))
 
     def cells(self, features: Features) -> tuple[list[CellFunctions], NDArray[np.int32]]:
         """Functions with all cells that rows are in, and the cell of every row in every group."""

@@ -8,10 +8,10 @@ dealt out to threads by index, so a pass repeats itself bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,11 @@ from ..families.shared.randomness import raw_bits
 from ..features import Features
 from ..solvers import tiles
 from ..solvers.problem import Point
+from ..sources import Block
 from ..statistics.base import NOT_FINITE, CannotFit
 from ..statistics.moments import left_of_mean
 from ..statistics.products import Pool
-from .threads import ACCUMULATORS, Progress, n_threads, on_all, threads
+from .threads import ACCUMULATORS, Progress, deal, n_threads, on_all
 
 Array = NDArray[np.float64]
 Judge = Callable[[Array, slice], Array]
@@ -69,7 +70,6 @@ class Operator:
         self.features, self.weights, self.n_jobs = features, weights, n_jobs
         self.dtype = self.products = features.dtype
         self.shape = (len(features), features.n_columns)
-        self.blocks = features.blocks()
         self.mean = np.zeros(features.n_columns)
         self._cache: NDArray | None = None
         if cached:
@@ -86,12 +86,12 @@ class Operator:
     def _fill(self, progress: Progress | None) -> None:
         cache = np.empty(self.shape, self.dtype)
 
-        def run(mine: list[slice]) -> None:
-            for rows in mine:
+        def run(mine: Iterable[Block]) -> None:
+            for block in mine:
                 with np.errstate(over="ignore"):
-                    cache[rows] = self.features.block(rows)
+                    cache[block.rows] = self.features.values(block)
                 if progress is not None:
-                    progress(rows.stop - rows.start)
+                    progress(len(block))
 
         self._share(run)
         self._cache = cache
@@ -100,10 +100,10 @@ class Operator:
         """z̄ and Σω‖z̃‖², about the mean of every block first: squares about zero would cancel."""
         k = self.shape[1]
 
-        def run(mine: list[slice]) -> tuple[float, Array, float]:
+        def run(mine: Iterable) -> tuple[float, Array, float]:
             total = 0.0, np.zeros(k), 0.0
-            for rows in mine:
-                Z, each = self._block(rows), self.weights[rows].astype(self.dtype)
+            for rows, Z in self._read(mine):
+                each = self.weights[rows].astype(self.dtype)
                 weight, mean = float(self.weights[rows].sum()), np.zeros(k)
                 if centred and weight > 0:
                     mean = (each @ Z / each.dtype.type(weight)).astype(np.float64)
@@ -143,7 +143,7 @@ class Operator:
         W, size = _scaled(W, self.products)
         shift = self.mean @ W
 
-        def run(mine: list[slice]) -> tuple[Array, Array]:
+        def run(mine: Iterable) -> tuple[Array, Array]:
             total, sums = np.zeros(W.shape), np.zeros(W.shape[1])
             for rows, Z in self._tiles(mine):
                 scores = (Z @ W - shift) * size
@@ -162,7 +162,7 @@ class Operator:
         scores = np.empty((self.shape[0], W.shape[1]))
         shift = self.mean @ W
 
-        def run(mine: list[slice]) -> None:
+        def run(mine: Iterable) -> None:
             for rows, Z in self._tiles(mine):
                 scores[rows] = (Z @ W - shift) * size
 
@@ -176,23 +176,22 @@ class Operator:
     def gram(self, each: Array) -> tuple[Array, Array]:
         """Z̃'DZ̃ and Z̃'d for D = diag(d), d >= 0; rows with d = 0 cost nothing."""
         chosen, k = np.flatnonzero(each), self.shape[1]
-        step = self.blocks[0].stop
-        chunks = [chosen[s : s + step] for s in range(0, len(chosen), step)]
+        step = self.features.block_rows
         # Slopes may be of any size; float32 is not. The root of a power of four is exact.
         size = 4.0 ** np.floor(np.log2(each.max(initial=0.0) or 1.0) / 2)
 
-        def run(mine: list[NDArray]) -> tuple[Array, Array]:
+        def run(mine: Iterable) -> tuple[Array, Array]:
             total, sums = np.zeros((k, k)), np.zeros(k)
-            for rows in mine:
-                Z = self._rows(rows).astype(self.products, copy=False)
+            for rows, of_rows in mine:
+                Z = of_rows().astype(self.products, copy=False)
                 root = np.sqrt(each[rows] / size).astype(Z.dtype)
                 Z *= root[:, None]
                 total += Z.T @ Z  # numpy sees the symmetry and calls SYRK
                 sums += root @ Z
             return total, sums
 
-        most = max(1, ACCUMULATORS // (16 * k**2))
-        parts = self._share(run, chunks or [chosen], most)
+        most = max(1, min(-(-len(chosen) // step), ACCUMULATORS // (16 * k**2)))
+        parts = self._share(run, self._chosen(chosen, step), most)
         gram, sums = (size * sum(part) for part in zip(*parts, strict=True))
         # Z̃'DZ̃ = Z'DZ - Z'd m' - m d'Z + (Σd) mm', with Z'd corrected for the mean first.
         sums = sums - each.sum() * self.mean
@@ -235,15 +234,15 @@ class Operator:
         if rows >= n:
             return self.dense_rows(np.arange(n)) * np.sqrt(each).astype(self.dtype)[:, None]
 
-        def run(mine: list[slice]) -> tuple[NDArray, Array]:
+        def run(mine: Iterable) -> tuple[NDArray, Array]:
             total, ones = np.zeros((rows, k), self.dtype), np.zeros(rows)
-            for block in mine:
+            for block, Z in self._read(mine):
                 count = SIGNS * (block.stop - block.start)
                 raw = raw_bits(0, "sketch", count, SIGNS * block.start).reshape(-1, SIGNS)
                 buckets = ((raw >> np.uint64(1)) % np.uint64(rows)).astype(np.int32)
                 signs = np.where(raw & np.uint64(1), 1.0, -1.0)
                 signs *= np.sqrt(each[block] / SIGNS)[:, None]
-                scatter(self._block(block), buckets, signs.astype(self.dtype), total)
+                scatter(Z, buckets, signs.astype(self.dtype), total)
                 ones += np.bincount(buckets.ravel(), signs.ravel(), rows)
             return total, ones
 
@@ -263,10 +262,9 @@ class Operator:
         """``function`` of every item, on all threads."""
         return on_all(self.n_jobs, function, items)
 
-    def _tiles(self, blocks: list[slice]) -> Iterator[tuple[slice, NDArray]]:
+    def _tiles(self, blocks: Iterable) -> Iterator[tuple[slice, NDArray]]:
         """Rows of Z in the precision of products, in pieces that stay at hand."""
-        for block in blocks:
-            Z = self._block(block)
+        for block, Z in self._read(blocks):
             if Z.dtype == self.products:
                 yield block, Z
                 continue
@@ -276,10 +274,14 @@ class Operator:
                 first = block.start + start
                 yield slice(first, first + len(part)), part
 
-    def _block(self, rows: slice) -> NDArray:
-        if self._cache is not None:
-            return self._cache[rows]
-        return self.features.block(rows).astype(self.dtype, copy=False)
+    def _read(self, blocks: Iterable) -> Iterator[tuple[slice, NDArray]]:
+        """Indices and rows of Z of some blocks: slices of the cache, or blocks of the source."""
+        for block in blocks:
+            if self._cache is not None:
+                yield block, self._cache[block]
+            else:
+                Z = self.features.values(block).astype(self.dtype, copy=False)
+                yield block.rows, Z
 
     def _rows(self, rows: NDArray) -> NDArray:
         """A copy of some rows of Z."""
@@ -287,12 +289,25 @@ class Operator:
             return self._cache[rows]
         return self.features.take(rows).astype(self.dtype, copy=False)
 
-    def _share(self, run: Callable, items=None, most: int = 1 << 30) -> list:
-        """``run`` on every thread's share of the blocks."""
-        items = self.blocks if items is None else items
-        workers = min(n_threads(self.n_jobs), len(items), most)
-        with threads(workers, self.n_jobs, self.shape[1]) as pool:
-            return pool(run, [items[i::workers] for i in range(workers)])
+    def _chosen(self, rows: NDArray, step: int) -> Iterator[tuple[NDArray, Callable[[], NDArray]]]:
+        """Some rows in the order of the data, ``step`` at a time, and what makes copies of Z."""
+        cache = self._cache
+        if cache is not None:
+            for start in range(0, len(rows), step):
+                some = rows[start : start + step]
+                yield some, partial(cache.__getitem__, some)
+            return
+        for some, X in self.features.chosen(rows, step):
+            yield some, partial(self.features.values_of, some, X)
+
+    def _share(self, run: Callable, items: Iterable | None = None, most: int = 1 << 30) -> list:
+        """``run`` on every thread's share of the blocks, or of other items."""
+        slices = self.features.slices()
+        if items is None:
+            items = self.features.blocks() if self._cache is None else slices
+            most = min(most, len(slices))
+        workers = max(1, min(n_threads(self.n_jobs), most))
+        return deal(run, items, workers, self.n_jobs, self.shape[1])
 
 
 def _together(

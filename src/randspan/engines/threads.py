@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from queue import Full, Queue
+from typing import Any, TypeVar
 
 from joblib import cpu_count
 
 from ..blas import LIMITS
 
 Progress = Callable[[int], None]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Items that wait for a worker; and what stands behind the last one.
+AHEAD, END = 2, object()
 
 # Accumulators of all threads together may take this much memory.
 ACCUMULATORS = 2**30
@@ -53,6 +60,50 @@ def threads(workers: int, n_jobs: int | None, size: int) -> Iterator[Callable]:
     share = max(1, n_threads(n_jobs) // workers)
     with LIMITS.at_most(share), ThreadPoolExecutor(workers) as executor:
         yield lambda function, items: list(executor.map(function, items))
+
+
+def deal(
+    function: Callable[[Iterable[Item]], Result],
+    items: Iterable[Item],
+    workers: int,
+    n_jobs: int | None,
+    size: int,
+) -> list[Result]:
+    """``function`` of every worker's share of some items, which are read while it runs.
+
+    Item i goes to worker i modulo their number, so that every share is the same in every run. No
+    more than a few items wait at a time.
+    """
+    if workers == 1:
+        with blas_threads(n_jobs, size):
+            return [function(iter(items))]
+    queues: list[Queue] = [Queue(AHEAD) for _ in range(workers)]
+    share = max(1, n_threads(n_jobs) // workers)
+
+    def mine(queue: Queue) -> Iterator[Item]:
+        while (item := queue.get()) is not END:
+            yield item
+
+    def hand(item: Any, worker: int) -> bool:
+        """Whether a worker took an item: one that has failed does not."""
+        while not futures[worker].done():
+            try:
+                queues[worker].put(item, timeout=0.1)
+                return True
+            except Full:
+                pass
+        return False
+
+    with LIMITS.at_most(share), ThreadPoolExecutor(workers) as executor:
+        futures = [executor.submit(function, mine(queue)) for queue in queues]
+        try:
+            for number, item in enumerate(items):
+                if not hand(item, number % workers):
+                    break
+        finally:
+            for worker in range(workers):
+                hand(END, worker)
+        return [future.result() for future in futures]
 
 
 def on_all(n_jobs: int | None, function: Callable, items: list) -> list:

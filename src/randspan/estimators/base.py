@@ -25,7 +25,7 @@ from ..portfolio import Candidates, Portfolio
 from ..solvers import Solution
 from ..solvers.refusals import keeps_no_sums
 from ..solvers.validation import Validation
-from ..sources import Source
+from ..sources import ArraySource, Source
 from ..statistics.base import NO_ROWS
 from ..tuning import near_copies
 from . import started
@@ -115,7 +115,7 @@ class SpanModel(Streams):
 
     @squared_only
     @all_or_nothing
-    def forget(self, X, y, sample_weight=None, *, regrow=False):
+    def forget(self, X, y=None, sample_weight=None, *, regrow=False):
         """Remove rows: given the frame, the model is as if it had never seen them.
 
         What is forgotten are the rows themselves and all that was summed over them: weights,
@@ -185,13 +185,20 @@ class SpanModel(Streams):
     def _check_X(self, X) -> Source:
         check_is_fitted(self)
         X, _ = checked(self, X, reset=False, learned=False)
-        source = Source(self._model.frame.encoded(X))
-        warn_moved(self._model.frame, source.X)
-        outside = self._model.frame.n_outside(source.X)
+        source = self._as_numbers(X)
+        warn_moved(self._model.frame, source)
+        outside = self._model.frame.n_outside(source)
         warn_outside(outside, source.n_rows)
         if not outside:  # one warning says it
             warn_far(*predictions.n_far(self._model, source))
         return source
+
+    def _as_numbers(self, X) -> Source:
+        """Rows that were checked, in columns of the frame."""
+        if isinstance(X, Source):
+            self._model.frame.refuse_blocks()
+            return X
+        return ArraySource(self._model.frame.encoded(X))
 
     @property
     def _solved(self) -> Model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import losses
 from ..calibration import least_squares_probabilities
@@ -13,6 +13,7 @@ from ..checks import check_choice
 from ..classes import Classes
 from ..losses import Logistic, Softmax
 from .base import SpanModel, squared_only
+from .inputs import unpacked
 from .parameters import FOURIER
 
 
@@ -111,7 +112,7 @@ n_components_, n_outside_, functions_, frame_, solution_, n_features_in_, featur
         tags.classifier_tags.poor_score = self._poor_score
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit all rows.
 
         Parameters
@@ -128,7 +129,7 @@ n_components_, n_outside_, functions_, frame_, solution_, n_features_in_, featur
         return self._fit(X, y, sample_weight)
 
     @squared_only
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y=None, classes=None, sample_weight=None):
         """Add rows; the frame is read from the first ones, or given as ``frame``.
 
         It is read from the first block, and anew whenever there are four times as many rows, until
@@ -195,8 +196,21 @@ n_components_, n_outside_, functions_, frame_, solution_, n_features_in_, featur
             return Softmax() if several else Logistic()
         return loss
 
+    def score(self, X, y=None, sample_weight=None):
+        """The share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or rs.blocks
+        y : array of shape (n_samples,)
+            Left out where X are blocks (X, y).
+        sample_weight : array of shape (n_samples,), optional
+        """
+        check_is_fitted(self)
+        return super().score(*unpacked(self, X, y, sample_weight))
+
     @squared_only
-    def leave_one_out(self, X, y, sample_weight=None, method="predict"):
+    def leave_one_out(self, X, y=None, sample_weight=None, method="predict"):
         """For each training row what the model fitted without it predicts, exactly.
 
         For functions that learned from targets, their out-of-bag predictions.

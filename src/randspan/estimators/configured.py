@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .. import losses, model
+from .. import engines, losses, model
 from ..checks import (
     LARGEST,
     check_bound,
@@ -18,7 +18,7 @@ from ..checks import (
     check_jobs,
     check_number,
 )
-from ..engines import CPU
+from ..engines import Engine
 from ..engines.memory import budget
 from ..families import Family, Fourier
 from ..footprint import shape_before
@@ -165,8 +165,8 @@ class Configured(OfFamily):
             k = np.inf if exact_machine(law, task, fitted, n_features, machine) else None
         return law.default_components(n_rows) if k is None else k
 
-    def _engine(self) -> CPU:
-        return CPU(check_jobs(self.n_jobs), bool(self.verbose))
+    def _engine(self) -> Engine:
+        return engines.of(n_jobs=check_jobs(self.n_jobs), verbose=bool(self.verbose))
 
     #: whether targets are classes
     _for_classes = False

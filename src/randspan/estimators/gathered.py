@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ..equality import same
 from ..keys import Keys
-from ..sources import Source, of_arrays
+from ..sources import ArraySource, Source, of_arrays
 from ..statistics.kept import Kept
 from ..tables import Column, Table, of_array
 from ..tables.reading import CATEGORY, NOTHING, NUMBER
@@ -64,7 +64,7 @@ class Gathered:
 
     def enough(self, limit: int) -> bool:
         """Whether a frame of these rows stays, where ``limit`` bytes may be kept."""
-        size = sum(nbytes_of(block["inputs"]) for block in self.kept.blocks)
+        size = sum(nbytes_of(ArraySource(block["inputs"])) for block in self.kept.blocks)
         return len(self) >= ENOUGH or size > limit
 
     def all_framed(self) -> Gathered:
@@ -73,7 +73,7 @@ class Gathered:
 
     def plus(self, came: Source) -> Gathered | None:
         """With more rows as they came; None where these cannot be kept beside the others."""
-        X: Any = came.X
+        X: Any = came.held().X
         if not isinstance(X, Table) and self.columns is not None:
             X = of_array(X, [column.name for column in self.columns])
         if not isinstance(X, Table):
@@ -162,10 +162,8 @@ def _decoded(column: Column, values: NDArray[np.float64]) -> Column:
     return replace(column, values=places)
 
 
-def nbytes_of(inputs: Any) -> int:
-    """What rows take where they are kept."""
-    if isinstance(inputs, Table):
-        return 8 * inputs.n_rows * len(inputs.columns)
-    if sparse.issparse(inputs):
-        return inputs.data.nbytes + inputs.indices.nbytes + inputs.indptr.nbytes
-    return inputs.nbytes
+def nbytes_of(came: Source) -> int:
+    """What the inputs of rows take where they are kept."""
+    if isinstance(came, ArraySource) and isinstance(came.X, Table):
+        return 8 * came.n_rows * len(came.X.columns)
+    return int(came.row_bytes * came.n_rows)

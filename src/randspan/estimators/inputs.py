@@ -8,8 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from ..checks import check_size
+from ..checks import HEAVIEST, check_size
 from ..families.shared.rows import canonical
+from ..reading import opened
+from ..sources import Blocks, PassSource, Source
 from ..tables import Table, is_frame, is_missing, names_of, of_array, read, refuse_lazy
 from . import started
 
@@ -26,6 +28,10 @@ def checked(
 
     ``learned``: whether rows are learned from, so that vanishing numbers are refused.
     """
+    if isinstance(X, Blocks):
+        return _opened(estimator, X, y, reset, learned, options)
+    if isinstance(X, Source):  # opened and checked already
+        return X, y
     options |= {"accept_sparse": "csr", "dtype": DTYPES}
     refuse_lazy(X)
     if y is not NO_Y:
@@ -66,6 +72,60 @@ def checked(
         if column.kind != "category":
             check_size("X", column.values[~column.missing], learned=learned)
     return table, y
+
+
+def _opened(
+    estimator, blocks: Blocks, y: Any, reset: bool, learned: bool, options: dict[str, Any]
+) -> tuple[PassSource, Any]:
+    """The source of blocks, each checked as an array is, and the targets of all."""
+    wanted = y is not NO_Y
+    if wanted and y is not None:
+        raise ValueError("y comes from the blocks (X, y) of rs.blocks: leave it out of the call.")
+    least = options.pop("ensure_min_samples", 1)
+
+    def check(X, y, first: bool) -> tuple[Any, Any]:
+        if wanted and y is None:
+            raise ValueError(
+                "This needs targets: every block of rs.blocks must be (X, y) or "
+                "(X, y, sample_weight)."
+            )
+        given = (X, y if wanted else NO_Y)
+        X, y = checked(estimator, *given, reset=reset and first, learned=learned, **options)
+        if isinstance(X, Table):
+            raise ValueError(
+                "Blocks of rs.blocks must hold numbers, none of them missing: categories, dates "
+                "and holes are read from all rows of a data frame at once."
+            )
+        return X, y
+
+    source, targets = opened(blocks, check)
+    if source.n_rows < least:
+        raise ValueError(
+            f"Found {source.n_rows} sample(s), while a minimum of {least} is required."
+        )
+    if source.weights is not None:
+        check_size("sample_weight", source.weights, HEAVIEST)
+    return source, np.concatenate(targets) if wanted else y
+
+
+def unpacked(estimator, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """X, y and sample weights of a call; those of `rs.blocks` come from the blocks."""
+    if not isinstance(X, Blocks):
+        return X, y, sample_weight
+    source, y = checked(estimator, X, y, reset=False, learned=False)
+    return source, y, weights_of(source, sample_weight)
+
+
+def weights_of(X: Any, sample_weight: Any) -> Any:
+    """Sample weights as they were handed in, or those of the blocks of a source."""
+    if not isinstance(X, Source):
+        return sample_weight
+    if sample_weight is not None:
+        raise ValueError(
+            "Sample weights come from the blocks (X, y, sample_weight) of rs.blocks: leave "
+            "sample_weight out of the call."
+        )
+    return X.weights
 
 
 def as_targets(y: Any) -> Any:

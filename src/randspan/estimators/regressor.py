@@ -13,6 +13,7 @@ from .. import losses, predictions
 from ..checks import check_number, check_size
 from ..portfolio import Portfolio
 from .base import SpanModel, squared_only
+from .inputs import unpacked
 from .parameters import check_weights
 
 
@@ -213,7 +214,7 @@ or Loss, default="squared"
             tags.target_tags.positive_only = self._loss().positive_only
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit all rows.
 
         Parameters
@@ -230,7 +231,7 @@ or Loss, default="squared"
         return self._fit(X, y, sample_weight)
 
     @squared_only
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y=None, sample_weight=None):
         """Add rows; the frame is read from the first ones, or given as ``frame``.
 
         It is read from the first block, so that predictions are there at once, and anew whenever
@@ -330,7 +331,7 @@ or Loss, default="squared"
         mean = self._clipped(mean)
         return self._shaped(mean + below), self._shaped(mean + above)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X, y=None, sample_weight=None):
         """R² of the predictions; of losses with a deviance (Poisson, Gamma) D².
 
         D² = 1 - D(y, f)/D(y, ȳ) is the share of the deviance that is explained, as `score` of
@@ -343,6 +344,7 @@ or Loss, default="squared"
         sample_weight : array of shape (n_samples,), optional
         """
         check_is_fitted(self)
+        X, y, sample_weight = unpacked(self, X, y, sample_weight)
         loss = self._model.task.loss
         if loss.deviance(np.ones(0), np.ones(0)) is None:
             return super().score(X, y, sample_weight)
@@ -364,7 +366,7 @@ or Loss, default="squared"
         return self._clipped(self._model.task.loss.inverse_link(scores))
 
     @squared_only
-    def leave_one_out(self, X, y, sample_weight=None):
+    def leave_one_out(self, X, y=None, sample_weight=None):
         """For each training row the prediction of the model fitted without it, exactly.
 
         y_i - e_i/(1 - h_i), h_i = ω_i(1/Σω + z̃_i'(Z̃'Z̃ + alpha·k·I)⁻¹z̃_i), at the frame and the

@@ -17,14 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from .. import model as models
 from .. import predictions
 from ..checks import check_flag
-from ..engines import CPU
+from ..engines import Engine
 from ..engines.memory import budget
 from ..equality import same
 from ..frame import Frame
+from ..keys import keys_of
 from ..model import Model
 from ..portfolio import Portfolio
 from ..solvers import Task
-from ..sources import Source, Targets
+from ..sources import ArraySource, PassSource, Source, Targets
 from ..statistics.key_sample import KeySample
 from ..tables import Columns, Table
 from ..tuning import frames, racing, width
@@ -32,7 +33,7 @@ from ..tuning.few_rows import Evidence
 from . import started
 from .configured import Configured
 from .gathered import ENOUGH, MOST_BYTES, Gathered, nbytes_of
-from .inputs import checked
+from .inputs import checked, weights_of
 from .parameters import check_weights, is_auto, refuse_nothing, warn_moved, warn_outside
 
 
@@ -78,16 +79,21 @@ class Streams(Configured):
         return _encoded(self._as_came(X, y, sample_weight), frame)
 
     def _as_came(self, X, y, sample_weight) -> Source:
-        """Rows with targets and weights; X may be a table, which is still to become numbers."""
+        """Rows with targets and weights; X may be a table, which is still to become numbers.
+
+        Or it is the source of blocks that were opened.
+        """
         targets = self._targets(y)  # refuses classes that are not known
-        weights, units = check_weights(sample_weight, y), self._units(y)
+        weights, units = check_weights(weights_of(X, sample_weight), y), self._units(y)
         if units is not None:
             weights = units if weights is None else weights * units
-        keys = X.keys if isinstance(X, Table) else None
-        return Source(X, targets, weights, units, known_keys=keys)
+        if isinstance(X, PassSource):
+            return replace(X, encoded=targets, weights=weights, units=units)
+        keys = X.keys if isinstance(X, Table) else keys_of(X)
+        return ArraySource(X, encoded=targets, weights=weights, units=units, known_keys=keys)
 
     def _fitted(
-        self, source: Source, task: Task, extent, engine: CPU, seed: int | None = None
+        self, source: Source, task: Task, extent, engine: Engine, seed: int | None = None
     ) -> Model | Portfolio:
         """The model of all rows, drawn with the seed of another if there is one."""
         if is_auto(self.family):
@@ -100,7 +106,7 @@ class Streams(Configured):
         return _asked_of(replace(found, all_known=self.frame is None), source)
 
     def _begun(
-        self, source: Source, task: Task, extent, engine: CPU, seed: int | None = None
+        self, source: Source, task: Task, extent, engine: Engine, seed: int | None = None
     ) -> Model | Portfolio:
         """A stream of these rows, its frame read from them."""
         if is_auto(self.family):
@@ -127,7 +133,9 @@ class Streams(Configured):
         if opens:
             refuse_nothing(came)
         gathered = Gathered() if opens else self._gathered
-        alone = came.present >= ENOUGH or nbytes_of(came.X) > self._most_kept
+        alone = came.present >= ENOUGH or nbytes_of(came) > self._most_kept
+        if not alone:
+            came = came.held()
         before, source = 0, None
         if gathered is not None and alone:  # enough for a frame, and too much to be copied
             source = _encoded(came, None)
@@ -151,7 +159,7 @@ class Streams(Configured):
                 self._model = self._begun(source, task, extent, engine)
             else:
                 before = self._model.n_outside
-                warn_moved(self._model.frame, source.X)
+                warn_moved(self._model.frame, source)
                 self._model = self._model.added(source, task, extent, engine)
         if first:
             self._started = started.parameters(self)
@@ -160,7 +168,7 @@ class Streams(Configured):
         warn_outside(self._model.n_outside - before, source.n_rows)
         return self
 
-    def _begin_anew(self, source: Source, task: Task, engine: CPU) -> None:
+    def _begin_anew(self, source: Source, task: Task, engine: Engine) -> None:
         """Read a frame from all rows so far, and begin again with these."""
         seed = self._model.frame.seed if hasattr(self, "_model") else None
         self._model = self._begun(source, task, self._extent_of(source), engine, seed)
@@ -205,7 +213,7 @@ class Streams(Configured):
         self._model = left
         return self
 
-    def _regrown(self, left: Model | Portfolio, task: Task, engine: CPU) -> Model | Portfolio:
+    def _regrown(self, left: Model | Portfolio, task: Task, engine: Engine) -> Model | Portfolio:
         """The model of the rows that are left, all that is read from rows read anew from them."""
         gathered, rows, reason = self._gathered, left.rows, ""
         if self.frame is not None:
@@ -285,7 +293,7 @@ class Streams(Configured):
         alike = same({**self._started, **own}, {**other._started, **own})
         return mine.joined(theirs) if alike else None
 
-    def _seen_through(self, frame: Frame, task: Task, engine: CPU) -> Model:
+    def _seen_through(self, frame: Frame, task: Task, engine: Engine) -> Model:
         """The model of the same rows with another frame, where they are all there for that."""
         mine, known = self._gathered, self._model.frame
         k, left_open = self._n_components(), isinstance(self.family, str)
@@ -341,12 +349,11 @@ class Streams(Configured):
 
 def _encoded(came: Source, frame: Frame | None) -> Source:
     """Rows as they came, as numbers: those of a table by the frame, or read from them."""
-    columns = None
     if isinstance(frame, Frame):
         came = _as_known(came, frame)
-    X: Any = came.X
-    if not isinstance(X, Table):
+    if not isinstance(came, ArraySource) or not isinstance(came.X, Table):
         return came
+    X: Any = came.X
     given = (True, came.targets(), came.weights)
     if isinstance(frame, Frame):
         return replace(came, X=frame.encoded(X, *given))
@@ -357,6 +364,9 @@ def _encoded(came: Source, frame: Frame | None) -> Source:
 
 def _as_known(came: Source, frame: Frame) -> Source:
     """Rows as they came, as a table like that of the frame where there was one."""
+    if not isinstance(came, ArraySource):
+        frame.refuse_blocks()
+        return came
     X: Any = frame.table(came.X)
     if not isinstance(X, Table):
         return came

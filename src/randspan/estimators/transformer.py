@@ -10,20 +10,21 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .. import engines
 from ..checks import check_dtype, check_jobs, check_n_components, check_size
-from ..engines import CPU
+from ..engines import Engine
 from ..families.shared.targets import as_columns
 from ..features import Features
 from ..frame import Frame, as_family
 from ..losses import Squared
 from ..solvers import Task
-from ..sources import Source, of_arrays
+from ..sources import ArraySource, Blocks, Source, of_arrays
 from ..statistics.base import NOT_FINITE
 from ..tables import Columns, Table
 from ..tuning import frames
 from . import started
 from .base import all_or_nothing
-from .inputs import as_targets, checked
+from .inputs import as_targets, checked, weights_of
 from .parameters import FOURIER, OfFamily, check_weights, refuse_nothing, warn_outside
 
 
@@ -115,8 +116,17 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         -------
         self
         """
-        self._begin(checked(self, X, reset=True)[0], y, sample_weight, streaming=False)
+        if isinstance(X, Blocks) and y is None and self._asks_targets:
+            X, y = checked(self, X, None, reset=True)
+        else:
+            X, _ = checked(self, X, reset=True)
+        self._begin(X, y, weights_of(X, sample_weight), streaming=False)
         return self
+
+    @property
+    def _asks_targets(self) -> bool:
+        """Whether targets have a part in the draw."""
+        return isinstance(self.scales, str) or as_family(self.family).uses_target
 
     @all_or_nothing
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -138,13 +148,12 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         else:
             frames.refuse_other_functions(self.n_components, self.frame_)
             started.refuse_changes(self, self.frame_)
-            X = self.frame_.encoded(X, training=True)
-            self._see(Source(X, weights=check_weights(sample_weight, X)))
+            weights = check_weights(weights_of(X, sample_weight), X)
+            self._see(replace(self._source(X, training=True), weights=weights))
         return self
 
     def _begin(self, X, y, sample_weight, streaming: bool) -> None:
         check_n_components(self.n_components)
-        engine, task = CPU(check_jobs(self.n_jobs)), Task(Squared(), "auto", dtype=self._dtype)
         wanted, classes, targets = self._wanted(int(self.n_components)), False, None
         given = isinstance(self.frame, Frame)
         family = self.frame.family if given else as_family(self.family)
@@ -153,6 +162,10 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
             targets, classes = as_columns(X, as_targets(y))
             check_size("y", targets)
         weights, columns = check_weights(sample_weight, X), None
+        if isinstance(X, Source):
+            encoded = None if targets is None else targets.__getitem__
+            self._drawn(replace(X, encoded=encoded, weights=weights), wanted, classes, streaming)
+            return
         if given:
             X = self.frame.table(X)
         elif table:
@@ -164,6 +177,12 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         elif columns is not None:
             X = columns.encode(X, True, targets, weights)
         source = replace(of_arrays(X, targets, weights, keys=keys), columns=columns)
+        self._drawn(source, wanted, classes, streaming)
+
+    def _drawn(self, source: Source, wanted, classes: bool, streaming: bool) -> None:
+        """Read the frame, draw the functions, and see the rows."""
+        engine, task = self._engine(), Task(Squared(), "auto", dtype=self._dtype)
+        given = isinstance(self.frame, Frame)
         if not given:
             refuse_nothing(source)
         frame = frames.given(wanted, source)
@@ -180,9 +199,9 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         functions = self.functions_
         if functions.cell_parts:
             rows = Features(self.frame_, functions, source.without_absent(), self._dtype)
-            cells = CPU(check_jobs(self.n_jobs)).cells(rows)[0]
+            cells = self._engine().cells(rows)[0]
             self.functions_ = functions.with_cells(cells).framed(self.frame_)
-        found = self.frame_.n_outside(source.X)
+        found = self.frame_.n_outside(source)
         self.n_outside_ += found
         warn_outside(found, source.n_rows)
 
@@ -202,9 +221,11 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         """
         self.fit(X, y, **fit_params)
         X = checked(self, X, reset=False)[0]
+        if isinstance(X, Source):
+            return self._features(X)
         weights = check_weights(fit_params.get("sample_weight"), X)
         targets = as_columns(X, y)[0] if y is not None and isinstance(X, Table) else None
-        return self._features(self.frame_.encoded(X, True, targets, weights))
+        return self._features(ArraySource(self.frame_.encoded(X, True, targets, weights)))
 
     def transform(self, X):
         """(φ_1(x), …, φ_k(x))/√k for every row.
@@ -214,21 +235,31 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        return self._features(self.frame_.encoded(checked(self, X, reset=False, learned=False)[0]))
+        return self._features(self._source(checked(self, X, reset=False, learned=False)[0]))
 
-    def _features(self, X):
-        warn_outside(self.frame_.n_outside(X), X.shape[0])
+    def _source(self, X, training: bool = False) -> Source:
+        """Rows that were checked, in columns of the frame."""
+        if isinstance(X, Source):
+            self.frame_.refuse_blocks()
+            return X
+        return ArraySource(self.frame_.encoded(X, training))
+
+    def _features(self, source: Source):
         dtype, root = self._dtype, np.sqrt(self.functions_.n_components)
-        features = Features(self.frame_, self.functions_, Source(X), dtype)
+        warn_outside(self.frame_.n_outside(source), source.n_rows)
+        features = Features(self.frame_, self.functions_, source, dtype)
 
-        def scaled(Z, rows):
+        def scaled(Z, block):
             with np.errstate(over="ignore"):
                 values = (Z / root).astype(dtype)
             if not np.isfinite(values.data if sparse.issparse(values) else values).all():
                 raise ValueError(NOT_FINITE)
             return values
 
-        return CPU(check_jobs(self.n_jobs)).map(features, scaled)
+        return self._engine().map(features, scaled)
+
+    def _engine(self) -> Engine:
+        return engines.of(n_jobs=check_jobs(self.n_jobs))
 
     @property
     def _dtype(self) -> np.dtype:

@@ -14,6 +14,7 @@ from ..families import Functions
 from ..families.shared.cells import CellFunctions
 from ..features import Features
 from ..frame import Frame
+from ..sources import Block
 from .products import Products
 
 Array = NDArray[np.float64]
@@ -41,7 +42,7 @@ class Engine(Protocol):
         self,
         features: Features,
         zero: Callable[[], Total],
-        add: Callable[[Total, NDArray, slice], Total],
+        add: Callable[[Total, NDArray, Block], Total],
         size: int,
     ) -> Total:
         """Every block of features added to ``zero()``; an accumulator takes ``size`` bytes."""

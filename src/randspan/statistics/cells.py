@@ -63,7 +63,7 @@ class Cells(RowKeeping):
         parts, cells = engine.cells(replace(features, source=source))
         more = {}
         if functions.dense_part is not None:
-            more["inputs"] = cast(NDArray, source.X.copy())
+            more["inputs"] = cast(NDArray, source.held().X.copy())
         if functions.out_of_bag is not None and functions.out_of_bag.inputs is None:
             # Functions from a file of old, whose rows are kept by other keys.
             more["keys"] = functions.out_of_bag.names(source.keys, source.targets())

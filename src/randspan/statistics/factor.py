@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..families import Functions
 from ..features import Features
+from ..sources import Block
 from .base import Array, Engine, Statistics
 from .moments import NO_KEYS, Keys, Moments, counted, joined, most_keys, of_present
 
@@ -54,9 +55,9 @@ class Factor(Statistics):
         source, k = features.source, features.n_columns
         few = source.present <= most_keys(k)
 
-        def add(total: Factor, Z: NDArray, rows: slice) -> Factor:
-            keys = features.keys(rows) if few else None
-            return total.plus(cls.of(Z, source.targets(rows), source.weights_of(rows), keys))
+        def add(total: Factor, Z: NDArray, block: Block) -> Factor:
+            keys = block.key if few else None
+            return total.plus(cls.of(Z, block.Y, block.weight, keys))
 
         return engine.reduce(features, lambda: cls.zero(k, source.n_targets), add, 16 * k**2)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..keys import Keys, keys_of, mixed_in
-from ..sources import Source, of_arrays
+from ..sources import ArraySource, Source, of_arrays
 from .base import Statistics
 
 #: arrays by name; inputs may be sparse, which no type tells
@@ -37,6 +37,11 @@ class Kept:
         known = {"targets": source.targets(), "weights": source.each, "keys": source.keys}
         return cls((known | arrays,))
 
+    @classmethod
+    def with_inputs(cls, source: Source) -> Kept:
+        """The rows of a source with a copy of their inputs."""
+        return cls.of(source, inputs=cast(NDArray, source.held().X.copy()))
+
     def __len__(self) -> int:
         return sum(len(block["weights"]) for block in self.blocks)
 
@@ -55,7 +60,7 @@ class Kept:
         return self.blocks[0] if self.blocks else {}
 
     @property
-    def source(self) -> Source:
+    def source(self) -> ArraySource:
         """The rows; X has no columns where their inputs are not kept."""
         arrays = self.arrays
         X = arrays.get("inputs", np.empty((len(self), 0)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,7 @@ class KernelRows(RowKeeping):
 
     @classmethod
     def read(cls, features: Features, engine: Engine) -> KernelRows:
-        source = features.source.without_absent()
-        return cls(Kept.of(source, inputs=cast(NDArray, source.X.copy())))
+        return cls(Kept.with_inputs(features.source.without_absent()))
 
     def plus(self, other: Statistics) -> KernelRows:
         if not isinstance(other, KernelRows):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..families.shared.randomness import bits_of
-from ..keys import Keys, keys_of
+from ..keys import Keys
 from ..sources import Source
 from ..sums import total_in
 
@@ -53,17 +53,16 @@ class KeySample:
     @classmethod
     def of(cls, source: Source, level: int = 0) -> KeySample:
         """The sample of some rows, of this level at least."""
-        X: Any = source.X
-        keys = source.keys if source.known_keys is None else keys_of(X)
+        keys = source.keys
         each = source.each
         rows = np.flatnonzero((each > 0) & (_hashes(keys) <= _limit(level)))
         known, first, places = np.unique(keys[rows], return_index=True, return_inverse=True)
         counts = np.bincount(places, minlength=len(known))
         weights = total_in(places, each[rows], len(known))
-        level = _level(known, level, room(X.shape[1]))
+        level = _level(known, level, room(source.n_features))
         order = np.argsort(_hashes(known), kind="stable")
         order = order[_hashes(known[order]) <= _limit(level)]
-        inputs = X[rows[first[order]]]
+        inputs = source.take(rows[first[order]])
         return cls(level, known[order], counts[order], weights[order], inputs)
 
     def __len__(self) -> int:

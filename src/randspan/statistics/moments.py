@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..families import Functions
 from ..features import Features
 from ..keys import Keys, count_of_sets
+from ..sources import Block
 from . import remaining
 from .base import Array, Engine, Statistics
 
@@ -129,12 +130,11 @@ class Moments(Statistics):
         source, k = features.source, features.n_columns
         few = source.present <= most_keys(k)
 
-        def add(total: Moments, Z: NDArray, rows: slice) -> Moments:
+        def add(total: Moments, Z: NDArray, block: Block) -> Moments:
             # The first block of each thread tells how much rounding the products cost.
             known = total.rounding or None
-            keys = features.keys(rows) if few else None
-            block = cls.of(Z, source.targets(rows), source.weights_of(rows), known, keys)
-            return total.absorb(block)
+            keys = block.key if few else None
+            return total.absorb(cls.of(Z, block.Y, block.weight, known, keys))
 
         return engine.reduce(features, lambda: cls.zero(k, source.n_targets), add, 16 * k**2)
 

@@ -18,7 +18,7 @@ from ..families import Functions
 from ..families.shared.out_of_bag import FOLDS, fold_of
 from ..features import Features
 from ..keys import with_targets
-from ..sources import of_arrays
+from ..sources import Block
 from .base import Array, Engine, Statistics
 
 # Rows removed must leave sums of squares that are not negative; rounding is forgiven up to here.
@@ -62,35 +62,38 @@ class OutOfBagMoments(Statistics):
 
     @classmethod
     def read(cls, features: Features, engine: Engine) -> OutOfBagMoments:
-        source, functions = features.source, features.functions
+        every, functions = features.source, features.functions
         k, out_of_bag = functions.n_components, functions.out_of_bag
         assert out_of_bag is not None
-        X, Y, each, keys = source.X, source.targets(), source.each, source.keys
-        _, first, which = np.unique(with_targets(keys, Y), return_index=True, return_inverse=True)
-        if len(first) < len(Y):  # equal rows are one of all their weight, where the first stood
+        known = with_targets(every.keys, every.targets())
+        _, first, which = np.unique(known, return_index=True, return_inverse=True)
+        source = every
+        if len(first) < len(which):  # equal rows are one of all their weight, where the first stood
             order = np.argsort(first)
-            each = np.bincount(which, each)[order].astype(np.float64)
-            X, Y, keys = X[first[order]], Y[first[order]], keys[first[order]]
-        names = out_of_bag.names(keys, Y)
+            each = np.bincount(which, every.each)[order].astype(np.float64)
+            source = replace(every.some(first[order]), weights=each)
+        names = out_of_bag.names(source.keys, source.targets())
 
-        def add(total: OutOfBagMoments, Z: NDArray, rows: slice) -> OutOfBagMoments:
-            at, indices, shares = out_of_bag.copies(names[rows])
-            predictions, folds = Z.reshape(len(Z), k, -1), fold_of(names[rows])
+        def add(total: OutOfBagMoments, Z: NDArray, block: Block) -> OutOfBagMoments:
+            mine = names[block.rows]
+            at, indices, shares = out_of_bag.copies(mine)
+            predictions, folds = Z.reshape(len(Z), k, -1), fold_of(mine)
+            Y, weights = block.Y, source.each[block.rows]
             for start in range(0, len(at), PIECE):  # one row may stand for very many
                 some = at[start : start + PIECE]
                 total = total.with_block(
                     predictions[some],
-                    Y[rows][some],
-                    each[rows][some] * shares[start : start + PIECE],
+                    Y[some],
+                    weights[some] * shares[start : start + PIECE],
                     out_of_bag.seen(indices[start : start + PIECE], k),
                     folds[some],
                 )
             return total
 
         zero = cls.zero(functions.origin, k)
-        distinct = replace(features, source=of_arrays(X, Y, each))
+        distinct = replace(features, source=source)
         found = engine.reduce(distinct, lambda: cls.zero(functions.origin, k), add, zero.nbytes)
-        return replace(found, rows=source.present)
+        return replace(found, rows=every.present)
 
     def with_block(
         self,

@@ -121,7 +121,7 @@ def _is_kernel_of(
     """Whether scales were learned with the very kernel of a frame, not just with the nearest."""
     units, T = _Units.of(source), (table.rows * scales.scales)[:ROWS_TO_COMPARE]
     first = units.together.first[units.order][:ROWS_TO_COMPARE]
-    rows = frame.rows(source.without_absent().X[first], np.float64)
+    rows = frame.rows(source.without_absent().take(first), np.float64)
     return np.allclose(frame.family.closed_form(rows, rows), kernel.matrix(T)[0], atol=1e-3)
 
 

@@ -11,7 +11,6 @@ from ..checks import check_choice
 from ..engines import Engine
 from ..families import Family, Fourier, Projections
 from ..families.shared.randomness import seed_from
-from ..families.shared.rows import Rows
 from ..frame import (
     Frame,
     Reading,
@@ -161,8 +160,9 @@ def reading_of(source: Source, wanted: int, seed: int) -> Reading:
     """What frames of these rows are made from, ``wanted`` of the rows among it."""
     # Rows of one key are one row where nothing but their inputs has a part in them.
     made_of = source.columns
-    keys = None if made_of is not None and made_of.copies else source.keys
-    return Reading.of([(Rows(source.X), None, source.weights)], wanted, seed, made_of, keys)
+    if made_of is not None and made_of.copies:
+        source = replace(source, known_keys=None)
+    return Reading.of([source], wanted, seed, made_of)
 
 
 def _laws(wanted: Wanted, targets: bool) -> list[Family]:
@@ -220,7 +220,7 @@ def refuse_other_functions(n_components: Any, frame: Frame) -> None:
 def warn_of_few_rows(source: Source, standardize: bool | str) -> None:
     """A stream goes on with what its first rows say of the columns."""
     present = source.without_absent()
-    constant = n_constant(present.X) if standardize else 0
+    constant = n_constant(present) if standardize else 0
     if constant or present.n_rows < FEW_ROWS:
         warn(
             "The frame of a stream (centre and scale of every column, bandwidth, range) is read "

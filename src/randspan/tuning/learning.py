@@ -9,10 +9,9 @@ copies and weights lead to the same scales.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from ..losses import Squared
 from ..planning import plan
 from ..solvers import Task
 from ..solvers.validation import mean_of
-from ..sources import Matrix, Source, of_arrays
+from ..sources import Matrix, PickedSource, Source
 from ..statistics.together import Together
 from .scales import (
     BATCH,
@@ -178,7 +177,8 @@ def to_learn_from(source: Source) -> Source | None:
     spread = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=each))
     if not (spread > 0).any():
         return None
-    return of_arrays(source.X, (Y - mean) / np.where(spread > 0, spread, 1), source.weights)
+    targets = (Y - mean) / np.where(spread > 0, spread, 1)
+    return replace(source, encoded=targets.__getitem__, units=None)
 
 
 def most_entries(task: Task, engine: Engine) -> int:
@@ -304,30 +304,11 @@ def _different(source: Source) -> tuple[Source, float]:
     weights = together.weights[order]
     alike = float(np.ptp(weights)) == 0
     Y, keys = together.targets[order], together.keys[order]
-    X = cast(Matrix, _Taken(source.X, together.first[order]))
-    return of_arrays(X, Y, None if alike else weights, None, keys), count
-
-
-@dataclass(frozen=True, eq=False)
-class _Taken:
-    """Some rows of a matrix in an order of their own, copied when they are asked for."""
-
-    matrix: Any
-    order: NDArray[np.intp]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.order), self.matrix.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.matrix.dtype
-
-    def __getitem__(self, rows: slice | NDArray) -> Any:
-        return self.matrix[self.order[rows]]
-
-    def copy(self) -> Any:
-        return self[:]
+    given = None if alike else weights
+    picked = PickedSource(
+        source, together.first[order], encoded=Y.__getitem__, weights=given, known_keys=keys
+    )
+    return picked, count
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,21 +336,26 @@ class Table:
         step = int(np.clip(2**22 // d, 16, 8192))
         dense = np.empty((len(rows), d), np.float32)
         # Kernels look at differences: an offset would only take digits from the slopes.
-        origin = plain.rows(source.X[rows[:step]], np.float64).dense.mean(axis=0)
+        origin = plain.rows(source.take(rows[:step]), np.float64).dense.mean(axis=0)
 
-        def fill(start: int, unit: float = 1.0) -> float:
-            some = slice(start, start + step)
-            values = plain.rows(source.X[rows[some]], np.float64).dense - origin
-            with np.errstate(over="ignore"):
-                dense[some] = values / unit if unit != 1 else values
-            return float(np.abs(values).max(initial=0.0))
+        def filled(unit: float) -> float:
+            """The largest size of an entry; all are written, divided by ``unit``."""
 
-        starts = list(range(0, len(rows), step))
-        with engine.pool() as pool:
-            largest, unit = max(pool(fill, starts)), 1.0
-            if largest > 0 and not 1 / FAR < largest < FAR:
-                unit = float(2.0 ** np.floor(np.log2(largest)))
-                pool(partial(fill, unit=unit), starts)
+            def fill(parts: Iterable[tuple[NDArray, Matrix]]) -> float:
+                largest = 0.0
+                for places, X in parts:
+                    values = plain.rows(X, np.float64).dense - origin
+                    with np.errstate(over="ignore"):
+                        dense[places] = values / unit if unit != 1 else values
+                    largest = max(largest, float(np.abs(values).max(initial=0.0)))
+                return largest
+
+            return max(engine.deal(fill, source.gathered(rows, step)))
+
+        largest, unit = filled(1.0), 1.0
+        if largest > 0 and not 1 / FAR < largest < FAR:
+            unit = float(2.0 ** np.floor(np.log2(largest)))
+            filled(unit)
         weights = None if source.weights is None else source.weights[rows]
         return cls(dense, source.targets()[rows], weights, unit)
 

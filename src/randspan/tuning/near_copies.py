@@ -33,7 +33,7 @@ def share_of(frame: Frame, source: Source) -> float:
     if known < FEWEST_ROWS:
         return 0.0
     asked = min(ASKED, known)
-    rows = frame.rows(source.X[first[:known]], np.float64).dense
+    rows = frame.rows(source.take(first[:known]), np.float64).dense
     step, found = max(1, AT_ONCE // known), 0
     for start in range(0, asked, step):
         some = np.arange(start, min(start + step, asked))

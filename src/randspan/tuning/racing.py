@@ -15,7 +15,6 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .. import model, predictions
 from ..calibration import Calibration
@@ -159,7 +158,8 @@ def fit(
     # Kernel machines know what they say of rows without these, and are asked to tell.
     task = replace(task, heldout=True)
     race = _Race(wanted, present, task, extent, engine, classes, EFFORTS[effort])
-    race.share_memory()
+    race.share_memory()  # refuses what is not granted
+    race.source = present.held()
     race.run()
     return race.portfolio()
 
@@ -216,7 +216,7 @@ class _Race:
         from.
         """
         n, d = self.source.n_rows, self.source.n_features
-        return d > learning.MOST_LEARNED or (sparse.issparse(self.source.X) and d > n)
+        return d > learning.MOST_LEARNED or (self.source.sparse and d > n)
 
     def share_memory(self) -> int:
         """What every candidate may take, before any work; the most that is taken at once."""
@@ -320,7 +320,7 @@ class _Race:
         for family in KERNELS["cityblock"]:
             self.dropped.append(Candidate(_name(family), np.nan, np.nan, n, dropped=why))
         choices: dict[str, Array | None] = {"columns standardised": None}
-        if self.standardize is True and sparse.issparse(self.source.X):
+        if self.standardize is True and self.source.sparse:
             choices["columns in their own units"] = self._own_units
         tried = {}
         for name, units in choices.items():

@@ -1,10 +1,11 @@
 """What a family may read of the data: a sample of the rows, and the range of every column.
 
-Rows of equal inputs are one row, of their weight together. They stand in random order, heavier ones
-earlier: a row carries an exponential clock E/ω, E a pure function of the seed and of its key, and
-the first ones to ring are kept. The sample is therefore the same in whatever order the rows come,
-and for a weight of two and a row that stands there twice. Of rows that come in blocks the same
-holds as long as no copy comes after its like was left out.
+Rows of equal inputs are one row, of their weight together. They stand in random order, that of a
+hash of the seed and their key, and the first ones are kept. A row that was left out never comes
+back, so that one pass tells the exact weight of those that are kept: the sample is the same in
+whatever order and blocks the rows come, and for a weight of two and a row that stands there twice.
+Every distinct row has the same chance, so that sums over the sample, each row at its weight, are
+unbiased but for a common factor.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Sample:
     def of(cls, rows: Rows, seed: int, wanted: int = 0) -> Sample:
         """The sample of one block of rows that are used as they are."""
         reservoir = Reservoir(capacity(rows.shape[1], wanted), seed)
-        reservoir.add(rows.values, None)
+        keys = keys_of(rows.values)
+        reservoir.add(rows.values, keys)
+        reservoir.weigh(keys)
         return reservoir.sample(rows.centre, rows.scale, rows.rotation)
 
     @property
@@ -53,12 +56,8 @@ class Sample:
         return self.rows.shape
 
     def head(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """At most ``count`` dense rows with weights: all of them, or the first to ring."""
-        if count >= len(self.rows) and self.complete:
-            return self.rows.dense, self.weights
-        # The clocks have already favoured heavy rows; what they chose counts alike.
-        rows = self.rows[:count].dense
-        return rows, np.ones(len(rows))
+        """At most ``count`` dense rows, and their weights."""
+        return self.rows[:count].dense, self.weights[:count]
 
 
 def capacity(n_features: int, wanted: int = 0) -> int:
@@ -78,44 +77,62 @@ class Reservoir:
     _lower: NDArray[np.float64] | None = None
     _upper: NDArray[np.float64] | None = None
     _complete: bool = True
+    _last: int = 0
     _present: int = 0
     _weight: float = 0.0
 
-    def add(self, values, weights: NDArray | None, keys: Keys | None = None) -> None:
+    def add(self, values, keys: Keys, weights: NDArray | None = None) -> None:
         """Take a block of rows into account; rows of weight 0 do not exist."""
-        keys = keys_of(values) if keys is None else keys
-        weights = np.ones(len(keys)) if weights is None else weights
-        alive = weights > 0
-        if not alive.all():
-            values, keys, weights = values[alive], keys[alive], weights[alive]
+        if weights is not None and not (weights > 0).all():
+            alive = weights > 0
+            values, keys = values[alive], keys[alive]
         if not len(keys):
             return
-        self._present += len(weights)
-        self._weight += float(total(weights))
         lower, upper = column_range(values)
         self._lower = lower if self._lower is None else np.minimum(lower, self._lower)
         self._upper = upper if self._upper is None else np.maximum(upper, self._upper)
         known = len(self._keys)
-        both = np.concatenate([self._keys, keys])
-        different, first, places = np.unique(both, return_index=True, return_inverse=True)
-        weights = total_in(places, np.concatenate([self._weights, weights]), len(different))
-        order = np.argsort(self._clocks(different, weights), kind="stable")
-        self._complete &= len(order) <= self.capacity
+        # What is left out today is left out for good.
+        hashes = self._hashes(keys)
+        near = np.flatnonzero(hashes >= np.uint64(self._last))
+        different, first = np.unique(np.append(self._keys, keys[near]), return_index=True)
+        order = np.argsort(~self._hashes(different), kind="stable")
+        self._complete &= len(near) == len(keys) and len(order) <= self.capacity
         order = order[: self.capacity]
-        self._keys, self._weights, first = different[order], weights[order], first[order]
+        kept, first = different[order], first[order]
+        old = first < known
+        weights = np.zeros(len(kept))
+        weights[old] = self._weights[first[old]]
+        self._keys, self._weights = kept, weights
+        if len(kept) == self.capacity:
+            self._last = int(self._hashes(kept[-1:])[0])
         # Of a block no more is copied than enters; its buffer may be used again for the next one.
-        old, new = first < known, values[first[first >= known] - known]
+        new = values[near[first[~old] - known]]
         if known:
             parts = (self._values[first[old]], new)
-            dense = not sparse.issparse(new)
-            new = np.concatenate(parts) if dense else sparse.vstack(parts, "csr")
+            new = sparse.vstack(parts, "csr") if sparse.issparse(new) else np.concatenate(parts)
             new = new[np.argsort(np.argsort(~old, kind="stable"))]
         self._values = new
 
-    def _clocks(self, keys: Keys, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """When every row rings."""
-        bits = mixed_in(keys, raw_bits(self.seed, "rows", 2)[:, None])
-        return -np.log(((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52) / weights
+    def weigh(self, keys: Keys, weights: NDArray | None = None) -> None:
+        """Add the weights of rows that were taken into account: of all their blocks at once.
+
+        A row that is kept was kept from its first copy on. Sums of all rows together have the same
+        bits in any order.
+        """
+        weights = np.ones(len(keys)) if weights is None else weights
+        self._present += int(np.count_nonzero(weights))
+        self._weight += float(total(weights))
+        order = np.argsort(self._keys)
+        places = np.searchsorted(self._keys[order], keys).clip(max=max(len(order) - 1, 0))
+        if not len(order):
+            return
+        mine = self._keys[order[places]] == keys
+        self._weights = self._weights + total_in(order[places[mine]], weights[mine], len(order))
+
+    def _hashes(self, keys: Keys) -> Keys:
+        """The order of rows: the largest are kept."""
+        return mixed_in(keys, raw_bits(self.seed, "rows", 2)[:, None]) >> np.uint64(12)
 
     @property
     def constant(self) -> NDArray[np.bool_]:
@@ -148,8 +165,7 @@ class Reservoir:
 
     def quantiles(self, shares: list[float]) -> NDArray[np.float64]:
         """Quantiles of every column, a line for each share."""
-        weights = self._weights if self._complete else np.ones(len(self._weights))
-        values, at_once = self._values, 64
+        weights, values, at_once = self._weights, self._values, 64
         parts = []
         for m in range(0, values.shape[1], at_once):
             some = values[:, m : m + at_once]
