@@ -26,6 +26,7 @@ from . import (
     messy,
     onnx,
     peers,
+    samples,
     sheets,
     sizes,
     smooth,
@@ -56,7 +57,7 @@ MODULES = (
     *(speed, growth, startup, structured, intervals, peers, onnx),
     *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames, auto),
     *(few, files, copies, determinism, memory, streams, importances),
-    *(smooth, sizes, messy),
+    *(smooth, sizes, messy, samples),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}
 SLOW = [name for name, module in BENCHMARKS.items() if getattr(module, "slow", False)]

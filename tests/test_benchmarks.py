@@ -311,7 +311,13 @@ def check_sizes(result):
     assert len(result["bars"]) == 2
 
 
+def check_samples(result):
+    assert result["distinct"] == result["by numpy"] < result["rows"]
+    assert result["bars"][0]["kept"]
+
+
 CHECKS = {
+    "samples": check_samples,
     "speed": check_speed,
     "growth": check_growth,
     "startup": check_startup,
