@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import randspan as rs
-from randspan.frame import as_family
+from randspan.families import as_family
 
 from . import mistakes, oracle
 from .calls import ALPHAS

@@ -181,3 +181,28 @@ def check_jobs(n_jobs) -> int | None:
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
     return None if n_jobs is None else int(n_jobs)
+
+
+def check_standardize(standardize) -> bool | str:
+    """True, False or "robust"."""
+    if isinstance(standardize, str) and standardize == "robust":
+        return standardize
+    if not isinstance(standardize, (bool, np.bool_)):
+        raise ValueError(
+            f"standardize must be True or False, got {standardize!r}; or 'robust', for heavy tails."
+        )
+    return bool(standardize)
+
+
+def check_scales(scales, n_features: int) -> NDArray[np.float64]:
+    """One finite non-negative number for every column."""
+    try:
+        factors = np.asarray(scales, dtype=np.float64)
+    except (TypeError, ValueError):
+        factors = np.array(np.nan)
+    if factors.shape != (n_features,) or not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise ValueError(
+            f"scales must be None or one finite number >= 0 for each of the {n_features} columns; "
+            f"got {scales!r}."
+        )
+    return factors

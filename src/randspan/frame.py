@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import check_choice, check_n_components
+from .checks import check_n_components, check_scales, check_standardize
 from .equality import same
-from .families import NAMED, Family, Functions
+from .families import Family, Functions, as_family, refuse_scales_on_cube
 from .families.shared.kernel_columns import KernelColumns
 from .families.shared.out_of_bag import Training
 from .families.shared.randomness import seed_from
@@ -28,12 +28,8 @@ from .sources import Source
 from .tables import Columns, Table, is_frame, read, refuse_lazy
 from .text import html_table, percent, short, table
 
-# Entries that are looked at together.
-AT_ONCE = 2**20
-
-
-# Columns that are shown.
-SHOWN = 20
+# Entries that are looked at together; columns that are shown.
+AT_ONCE, SHOWN = 2**20, 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -404,67 +400,3 @@ class Reading:
 
 def _share(shares: NDArray[np.float64] | None, place: int) -> str:
     return "" if shares is None else percent(shares[place])
-
-
-def n_constant(source: Source) -> int:
-    """How many columns have one value only."""
-    step = max(1024, AT_ONCE // source.n_features)
-    lower, upper = np.array([column_range(block.X) for block in source.blocks(step)]).swapaxes(0, 1)
-    return int((lower.min(axis=0) == upper.max(axis=0)).sum())
-
-
-def as_family(family: Family | str, others: tuple[str, ...] = ()) -> Family:
-    """A family from its name, or the family itself; ``others`` are further names, in messages."""
-    if isinstance(family, Family):
-        return family
-    if isinstance(family, type) and issubclass(family, Family):
-        raise ValueError(f"family={family.__name__} is a class: hand in {family.__name__}().")
-    check_choice("family", family, (*NAMED, *others), " or a family such as rs.Fourier()")
-    return NAMED[family]()
-
-
-def check_learned(frame: Frame, n_targets: int) -> None:
-    """Refuse functions that have learned to predict another number of targets."""
-    if frame.trained is None:
-        return
-    out_of_bag = frame.trained.out_of_bag
-    learned = frame.trained.n_targets if out_of_bag is None else out_of_bag.n_targets
-    if learned and learned != n_targets:
-        raise ValueError(
-            f"The functions of this frame have learned {learned} target column(s), y has "
-            f"{n_targets}: fit without frame=."
-        )
-
-
-def refuse_scales_on_cube(family: Family) -> None:
-    """Say that scales mean nothing to functions on the unit cube."""
-    if family.on_cube:
-        raise ValueError(
-            f"{family!r} maps the range of every column to the unit interval, where scales mean "
-            "nothing: leave scales=None."
-        )
-
-
-def check_standardize(standardize) -> bool | str:
-    """True, False or "robust"."""
-    if isinstance(standardize, str) and standardize == "robust":
-        return standardize
-    if not isinstance(standardize, (bool, np.bool_)):
-        raise ValueError(
-            f"standardize must be True or False, got {standardize!r}; or 'robust', for heavy tails."
-        )
-    return bool(standardize)
-
-
-def check_scales(scales, n_features: int) -> NDArray[np.float64]:
-    """One finite non-negative number for every column."""
-    try:
-        factors = np.asarray(scales, dtype=np.float64)
-    except (TypeError, ValueError):
-        factors = np.array(np.nan)
-    if factors.shape != (n_features,) or not (np.isfinite(factors).all() and (factors >= 0).all()):
-        raise ValueError(
-            f"scales must be None or one finite number >= 0 for each of the {n_features} columns; "
-            f"got {scales!r}."
-        )
-    return factors

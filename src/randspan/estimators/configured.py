@@ -20,9 +20,9 @@ from ..checks import (
 )
 from ..engines import Engine
 from ..engines.memory import budget
-from ..families import Family, Fourier
+from ..families import Family, Fourier, as_family
 from ..footprint import shape_before
-from ..frame import Frame, as_family
+from ..frame import Frame
 from ..losses import Loss
 from ..planning import SOLVERS, exact_machine, plan
 from ..solvers import Plan, Task

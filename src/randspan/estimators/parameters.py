@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
 from ..checks import HEAVIEST, check_keywords, check_size
+from ..families import as_family
 from ..families.functions import OUTSIDE
-from ..frame import Frame, as_family
+from ..frame import Frame
 from ..reach import FAR
 from ..sources import Source
 from ..text import warn

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks import check_dtype
 from ..equality import same
-from ..frame import Frame, as_family
+from ..families import as_family
+from ..frame import Frame
 
 if TYPE_CHECKING:
     from .parameters import OfFamily

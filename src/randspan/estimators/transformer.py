@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import engines
 from ..checks import check_dtype, check_jobs, check_n_components, check_size
 from ..engines import Engine
+from ..families import as_family
 from ..families.shared.targets import as_columns
 from ..features import Features
-from ..frame import Frame, as_family
+from ..frame import Frame
 from ..losses import Squared
 from ..solvers import Task
 from ..sources import ArraySource, Blocks, Source, of_arrays

@@ -6,6 +6,7 @@ A family is a distribution of functions (`base.Family`), drawn functions are fro
 family may read of the data, `loops` and `hashing` hold the compiled loops.
 """
 
+from ..checks import check_choice
 from .base import Family, estimate_kernel
 from .bins import Bins
 from .bumps import Bumps
@@ -38,6 +39,26 @@ NAMED: dict[str, type[Family]] = {
     "scrambledwavelets": ScrambledWavelets,
 }
 
+
+def as_family(family: Family | str, others: tuple[str, ...] = ()) -> Family:
+    """A family from its name, or the family itself; ``others`` are further names, in messages."""
+    if isinstance(family, Family):
+        return family
+    if isinstance(family, type) and issubclass(family, Family):
+        raise ValueError(f"family={family.__name__} is a class: hand in {family.__name__}().")
+    check_choice("family", family, (*NAMED, *others), " or a family such as rs.Fourier()")
+    return NAMED[family]()
+
+
+def refuse_scales_on_cube(family: Family) -> None:
+    """Say that scales mean nothing to functions on the unit cube."""
+    if family.on_cube:
+        raise ValueError(
+            f"{family!r} maps the range of every column to the unit interval, where scales mean "
+            "nothing: leave scales=None."
+        )
+
+
 __all__ = [
     "NAMED",
     "Bins",
@@ -57,5 +78,7 @@ __all__ = [
     "Trees",
     "Union",
     "Units",
+    "as_family",
     "estimate_kernel",
+    "refuse_scales_on_cube",
 ]

@@ -17,11 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_n_components, check_number
 from ..estimators import SpanClassifier, SpanRegressor
-from ..families import Family
+from ..families import Family, as_family
 from ..families.shared.randomness import seed_from
 from ..families.shared.rows import Rows, as_rows
 from ..families.shared.sample import Sample
-from ..frame import as_family
 from ..losses import Loss
 from ..text import table
 from . import certificate, rks, ua

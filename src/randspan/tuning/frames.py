@@ -7,18 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import check_choice
+from ..checks import check_choice, check_standardize
 from ..engines import Engine
-from ..families import Family, Fourier, Projections
+from ..families import Family, Fourier, Projections, refuse_scales_on_cube
 from ..families.shared.randomness import seed_from
-from ..frame import (
-    Frame,
-    Reading,
-    check_learned,
-    check_standardize,
-    n_constant,
-    refuse_scales_on_cube,
-)
+from ..families.shared.sample import column_range
+from ..frame import AT_ONCE, Frame, Reading
 from ..solvers import Task
 from ..sources import Source
 from ..text import warn
@@ -227,4 +221,24 @@ def warn_of_few_rows(source: Source, standardize: bool | str) -> None:
             f"from its first rows: {present.n_rows} row(s), with {constant} constant column(s) of "
             f"{source.n_features}; a constant column keeps the scale 1. Begin with a larger block, "
             "or hand in frame=rs.Frame.read(blocks, family, n_components).",
+        )
+
+
+def n_constant(source: Source) -> int:
+    """How many columns have one value only."""
+    step = max(1024, AT_ONCE // source.n_features)
+    lower, upper = np.array([column_range(block.X) for block in source.blocks(step)]).swapaxes(0, 1)
+    return int((lower.min(axis=0) == upper.max(axis=0)).sum())
+
+
+def check_learned(frame: Frame, n_targets: int) -> None:
+    """Refuse functions that have learned to predict another number of targets."""
+    if frame.trained is None:
+        return
+    out_of_bag = frame.trained.out_of_bag
+    learned = frame.trained.n_targets if out_of_bag is None else out_of_bag.n_targets
+    if learned and learned != n_targets:
+        raise ValueError(
+            f"The functions of this frame have learned {learned} target column(s), y has "
+            f"{n_targets}: fit without frame=."
         )

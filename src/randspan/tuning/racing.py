@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from .. import model, predictions
 from ..calibration import Calibration
+from ..checks import check_standardize
 from ..engines import Engine
 from ..families import Bins, Family, Fourier, KernelExpansions, Projections, Trees
 from ..families.shared.randomness import seed_from
 from ..families.trees import TreeFunctions
-from ..frame import Frame, check_standardize
+from ..frame import Frame
 from ..judging import by_lots, whole_sets
 from ..model import Model
 from ..planning import kernel_fits
