@@ -1,5 +1,6 @@
 """Fits that overlap in threads: how many threads BLAS uses meanwhile, and afterwards."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from random import Random
@@ -8,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from randspan.blas import Limits
-from randspan.engines.threads import blas_threads, threads
+from randspan.engines.threads import AHEAD, blas_threads, deal, in_turn, threads
 from randspan.families.shared import frequencies
 from randspan.families.shared.spectra import Gaussian
 
@@ -121,3 +122,60 @@ def test_a_draw_on_one_thread_that_outlasts_a_fit_leaves_blas_as_it_was(monkeypa
         elsewhere.submit(frequencies.orthogonal, Gaussian(), 3, 6, 0).result()
         assert blas() == {3}
     assert seen == [{1}, {1}]  # two blocks
+
+
+# -- items that are read while others are worked on ------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 50])
+def test_shares_are_the_same_in_every_run(workers, count):
+    shares = deal(list, iter(range(count)), workers, 2, 1)
+    assert shares == [list(range(count))[i::workers] for i in range(workers)]
+    assert in_turn(lambda i: -i, iter(range(count)), workers, 2, 1) == [-i for i in range(count)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_more_than_a_few_items_wait(workers):
+    """What is read but not yet worked on is bounded, whatever a source has."""
+    read, done, most = [0], [0], [0]
+
+    def items():
+        for i in range(200):
+            read[0] += 1
+            most[0] = max(most[0], read[0] - done[0])
+            yield i
+
+    def work(mine):
+        for _ in mine:
+            time.sleep(0.0005)
+            done[0] += 1
+
+    deal(work, items(), workers, 2, 1)
+    assert most[0] <= workers * (AHEAD + 2)
+    read[0] = done[0] = most[0] = 0
+    in_turn(lambda i: work([i]), items(), workers, 2, 1)
+    assert most[0] <= 3 * AHEAD * workers
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_errors_of_workers_and_of_sources_come_out_and_nothing_hangs(workers):
+    def failing(mine):
+        for i in mine:
+            if i == 7:
+                raise OverflowError("seven")
+        return i
+
+    def ending():
+        yield from range(5)
+        raise OSError("no more")
+
+    for _ in range(3):
+        with pytest.raises(OverflowError, match="seven"):
+            deal(failing, iter(range(10_000)), workers, 2, 1)
+        with pytest.raises(OverflowError, match="seven"):
+            in_turn(lambda i: failing([i]), iter(range(10_000)), workers, 2, 1)
+        with pytest.raises(OSError, match="no more"):
+            deal(list, ending(), workers, 2, 1)
+        with pytest.raises(OSError, match="no more"):
+            in_turn(abs, ending(), workers, 2, 1)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from ..statistics.cells import Cells
 from . import cells, memory
 from .operator import Operator
 from .progress import Progress
-from .threads import ACCUMULATORS, blas_threads, deal, n_threads, threads
+from .threads import ACCUMULATORS, blas_threads, deal, in_turn, n_threads, threads
 
 
 @dataclass(frozen=True)
@@ -98,12 +97,11 @@ class CPU:
     def map(self, features: Features, function: Callable[[NDArray, Block], NDArray]) -> NDArray:
         """``function(Z, block)`` of every block, one below the other."""
 
-        def run(mine: Iterable[Block]) -> list[NDArray]:
-            return [function(features.values(block), block) for block in mine]
+        def run(block: Block) -> NDArray:
+            return function(features.values(block), block)
 
         workers, stored = self._workers(features), features.functions.n_stored
-        shares = deal(run, features.blocks(), workers, self.n_jobs, stored)
-        parts = [part for level in zip_longest(*shares) for part in level if part is not None]
+        parts = in_turn(run, features.blocks(), workers, self.n_jobs, stored)
         if sparse.issparse(parts[0]):
             return sparse.vstack(parts, format="csr")
         return np.concatenate(parts)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from queue import Full, Queue
 from typing import Any, TypeVar
@@ -104,6 +105,27 @@ def deal(
             for worker in range(workers):
                 hand(END, worker)
         return [future.result() for future in futures]
+
+
+def in_turn(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    workers: int,
+    n_jobs: int | None,
+    size: int,
+) -> list[Result]:
+    """``function`` of every item, in order, by whoever is free; items are read meanwhile."""
+    if workers == 1:
+        with blas_threads(n_jobs, size):
+            return [function(item) for item in items]
+    share, waiting, found = max(1, n_threads(n_jobs) // workers), deque[Future](), []
+    with LIMITS.at_most(share), ThreadPoolExecutor(workers) as executor:
+        for item in items:
+            waiting.append(executor.submit(function, item))
+            if len(waiting) > 2 * AHEAD * workers:
+                found.append(waiting.popleft().result())
+        found += [future.result() for future in waiting]
+    return found
 
 
 def on_all(n_jobs: int | None, function: Callable, items: list) -> list:
