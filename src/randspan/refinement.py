@@ -47,7 +47,7 @@ def refined(found: LeastSquares, features: Features, mu: float, engine: Engine) 
     constant = found.intercept + mean @ coef
 
     def add(total: Gradient, Z: NDArray, rows: slice) -> Gradient:
-        Z = Z - mean
+        Z -= mean
         left = source.targets(rows) - constant - Z @ coef
         weights = source.weights_of(rows)
         left = left if weights is None else weights[:, None] * left
