@@ -38,7 +38,8 @@ class Fit:
     """A table and what is fitted to it.
 
     ``family`` is what is written after ``rs.``, or a name; ``classes`` are 0 for numbers;
-    ``density`` is that of sparse rows, 0 for dense ones; ``refused`` says what is expected.
+    ``density`` is that of sparse rows, 0 for dense ones; of ``noise`` targets have nothing to do
+    with the rows; ``refused`` says what is expected.
     """
 
     family: str
@@ -51,11 +52,12 @@ class Fit:
     limit: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
     refused: bool = False
+    noise: bool = False
 
     @property
     def table(self) -> str:
         kind = f"sparse {self.density:g}" if self.density else "dense"
-        return f"{self.rows:,} × {self.columns:,} {kind}"
+        return f"{self.rows:,} × {self.columns:,} {kind}{', noise' if self.noise else ''}"
 
     @property
     def model(self) -> str:
@@ -102,6 +104,13 @@ FITS = (
     Fit("Trees()", 600, 20, 20, targets=1_000),
     Fit("Trees()", 4_000, 20, 50, classes=200, limit="100MB", refused=True),
     Fit("Trees(output='leaves')", 10_000, 10, 50),
+    Fit("Trees(output='leaves')", 2_500, 10, 50),
+    Fit("Trees(output='leaves')", 2_500, 10, 50, noise=True),
+    Fit("Trees(output='leaves')", 10_000, 10, 50, noise=True),
+    Fit("Bins()", 3_000, 10, 300, noise=True),
+    Fit(
+        "Bins()", 3_000, 10, 100, classes=2, noise=True, options={"loss": "hinge"}
+    ),
     Fit("Trees(max_features=40)", 1_500, 5_000, 20, density=0.01),
     Fit("KernelExpansions()", 10_000, 10, 500),
     Fit("Networks()", 10_000, 20, 500),
@@ -205,6 +214,8 @@ def _data(fit: Fit) -> tuple[Any, np.ndarray]:
     else:
         X = rng.standard_normal((fit.rows, fit.columns))
         signal = np.sin(X[:, 0]) + X[:, 1]
+    if fit.noise:
+        signal = rng.permutation(signal)
     signal = signal + 0.1 * rng.standard_normal(fit.rows)
     if fit.classes:
         return X, np.argsort(np.argsort(signal)) * fit.classes // fit.rows

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from threadpoolctl import threadpool_limits
 
 import randspan as rs
 from randspan.families.shared import randomness
@@ -45,6 +46,19 @@ def test_drawn_numbers_repeat_bit_for_bit(rng):
         many = rs.Fourier(sampling=sampling).draw(X, 300, 3)
         assert np.array_equal(few.frequencies, many.frequencies[:100]), sampling
         assert np.array_equal(few.phases, many.phases[:100])
+
+
+@pytest.mark.parametrize("coefficients", ["nystrom", "cholesky"])
+@pytest.mark.parametrize("anchors", [None, "rpcholesky"])
+def test_threads_of_blas_leave_draws_alone(coefficients, anchors, rng):
+    """Kernel matrices are singular to rounding here, and their roots large."""
+    X = rng.normal(size=(500, 2))
+    family = rs.KernelExpansions(gamma=0.05, coefficients=coefficients, anchors=anchors)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(family.draw(X, 300, random_state=0).coefficients)
+    assert np.array_equal(*found)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

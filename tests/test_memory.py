@@ -105,6 +105,15 @@ def test_the_peak_is_that_of_the_plan(name, rng):
     assert peak <= SHARE * model.solution_.plan.nbytes
 
 
+def test_ridges_that_are_all_alike_keep_the_weights_of_one(rng):
+    """Pure noise: held-out errors hardly depend on alpha, and all ridges are near the best."""
+    X, y = rng.normal(size=(2_100, 3)), rng.normal(size=2_100)
+    model = rs.SpanRegressor(rs.Trees(output="leaves"), 20, n_jobs=1, random_state=0)
+    peak = traced(model, X, y, np.arange(30))
+    assert model.validation_.kind == "heldout"
+    assert peak <= model.solution_.plan.nbytes
+
+
 def test_sparse_rows_stay_within_the_plan(rng):
     X = sparse.random_array((300, 20_000), density=0.002, format="csr", rng=rng)
     model = rs.SpanRegressor(rs.Fourier(), 100, alpha=1.0, n_jobs=1, random_state=0)

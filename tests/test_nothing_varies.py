@@ -41,6 +41,8 @@ def test_equal_rows_streamed_into_a_given_frame_predict_their_mean(family, solve
             if len(part):
                 model.partial_fit(X[part], y[part])
         assert not far_outside(model, X, y), (seed, model.alpha_)
+        new = rng.normal(size=(50, 3))  # where functions do vary
+        assert not far_outside(model, new, y), (seed, model.alpha_)
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])

@@ -295,6 +295,25 @@ def test_forget_refuses_what_cannot_have_been_there(rng):
     assert np.array_equal(model.predict(X), before)
 
 
+@pytest.mark.parametrize(
+    "family", [rs.Trees(output="leaves", min_samples_leaf=40), rs.Bins(pitch=4.0)]
+)
+def test_of_rows_that_share_all_cells_the_one_that_was_given_is_forgotten(family, rng):
+    """Cells, target and weight are the same; which trees had the row, and its fold, are not."""
+    X = rng.normal(size=(300, 2))
+    y = np.round(X[:, 0] + rng.normal(size=300))
+    model = rs.SpanRegressor(family, 3, alpha="heldout", random_state=0).fit(X, y)
+    cells = model.functions_(X).toarray()
+    together = np.unique(np.column_stack([cells, y]), axis=0, return_inverse=True)[1].ravel()
+    row = np.flatnonzero(together == np.flatnonzero(np.bincount(together) > 2)[0])[0]
+    rest = np.arange(300) != row
+    fresh = rs.SpanRegressor(family, 3, alpha="heldout", frame=model.frame_)
+    fresh.partial_fit(X[rest], y[rest])
+    model.forget(X[[row]], y[[row]])
+    assert model.alpha_ == fresh.alpha_
+    assert model.validation_.error == pytest.approx(fresh.validation_.error, rel=1e-6)
+
+
 def test_forgetting_everything_leaves_a_model_that_says_so():
     model, X, y = fitted()
     model.forget(X, y)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from . import judging
+from . import judging, refinement
 from .calibration import Calibration
 from .engines import Engine
 from .families import Family, Functions
@@ -32,7 +32,7 @@ from .solvers.method import OPERATOR, PRODUCTS
 from .solvers.plan import Shape
 from .solvers.solution import SAVED_WITHOUT
 from .sources import Source
-from .statistics import KINDS, Cells, OutOfBagMoments, Statistics
+from .statistics import KINDS, Cells, Moments, OutOfBagMoments, Statistics
 from .statistics.base import NO_ROWS
 from .statistics.kept import Kept
 from .statistics.kernel_rows import KernelRows
@@ -332,6 +332,10 @@ class Model(Remembers):
         with engine.blas(size, alone=method.tiled or method.takes == OPERATOR):
             solution = method.solve(given, self.task, terms)
         known = solution.least_squares  # None in a box, where there is no formula
+        if known and source is not None and isinstance(given, Moments):
+            mu = known.alpha * self.frame.ridge_scale
+            if refinement.needed(given, mu, self.plan.dtype):
+                solution = known = refinement.refined(known, self._blocks(source), mu, engine)
         if known and source is not None and terms.judges is not None and terms.judges.sampled:
             given_too = (known, self.task.intercept, engine, terms.range)
             estimate = judging.validation(self._blocks(source), *given_too)

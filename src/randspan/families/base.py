@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from ..blas import LIMITS
 from ..checks import check_keywords, check_n_components
 from .functions import Functions
 from .shared.layout import Layout
@@ -182,8 +183,13 @@ class Family(BaseEstimator, ABC):
         return functions
 
     def drawn(self, n_features: int, n_components: int, seed: int) -> Functions:
-        """What `sample` returns, if it is what it should be."""
-        functions = self.sample(n_features, n_components, seed)
+        """What `sample` returns, if it is what it should be.
+
+        On one thread of BLAS: on several, factors of matrices have other last bits, and so would
+        functions. Inverses of kernel matrices make these large.
+        """
+        with LIMITS.at_most(1):
+            functions = self.sample(n_features, n_components, seed)
         if not isinstance(functions, Functions):
             raise TypeError(
                 f"{type(self).__name__}.sample must return Functions (a subclass of "
@@ -211,7 +217,8 @@ class Family(BaseEstimator, ABC):
         """
         asked = self if like is None else self.with_bandwidth_of(like)
         copy = clone(self)
-        copy._resolved = (asked.read(sample, n_components, seed),)
+        with LIMITS.at_most(1):  # as draws are
+            copy._resolved = (asked.read(sample, n_components, seed),)
         return copy
 
     @property

@@ -9,6 +9,19 @@ from .solution import Array
 
 
 @dataclass(frozen=True)
+class Start:
+    """Where a similar problem may begin: weights, and what the method of multipliers goes by.
+
+    A point has a gradient and scores as well; for every fold and ridge these would be large.
+    """
+
+    coef: Array
+    intercept: Array
+    multipliers: Array | None = None
+    stiffness: float = 0.0
+
+
+@dataclass(frozen=True)
 class Found:
     """The last point, how many iterations led there, and whether it is what was looked for.
 
@@ -23,3 +36,8 @@ class Found:
     gap: float = 0.0
     multipliers: Array | None = None
     stiffness: float = 0.0
+
+    @property
+    def start(self) -> Start:
+        """What is kept to begin a similar problem with."""
+        return Start(self.point.coef, self.point.intercept, self.multipliers, self.stiffness)

@@ -5,13 +5,15 @@ in turn as it takes to score two thousand rows: all five up to 2,000 rows, one f
 is a set of weights that are zero: the features are those of all rows, computed once. The path goes
 from large ridges, which are quickly solved for, to small ones, each starting at the weights of the
 one before; it ends where the held-out loss has been rising. All in all it costs about as much as
-three to five fits for every fold held out.
+three to five fits for every fold held out. Of the ridges that were scored, errors are kept, and the
+weights of the best alone: where the loss hardly depends on the ridge all of them are near the best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 from ..keys import Keys
 from ..statistics.base import CannotFit
 from ..statistics.together import folds_of
-from .found import Found
+from .found import Start
 from .iterative import Solver
 from .problem import Problem
 from .validation import Validation, of_losses
@@ -44,26 +46,31 @@ RISING = 1.002
 # It also ends when hardly anything is left of the loss of a constant.
 PERFECT = 1e-3
 
+#: of the fits without each fold; None is from zero
+Starts = Sequence[Start | None] | None
+
 
 @dataclass(frozen=True)
 class Scored:
-    """What held-out rows said about one alpha; ``least`` is the smallest error there can be."""
+    """What held-out rows said about one alpha; ``least`` is the smallest error there can be.
+
+    ``ends`` are where the fits without each fold ended, ``scores`` those of the rows left out:
+    numbers for every function and row, None where another alpha is better (`lightened`).
+    ``reliable`` says whether rounding errors left all these fits a minimum: they hide those of
+    small ridges.
+    """
 
     alpha: float
     validation: Validation
     rows: NDArray[np.intp]
-    scores: NDArray[np.float64]
-    ends: list[Found]
+    scores: NDArray[np.float64] | None
+    ends: list[Start] | None
+    reliable: bool
     least: float = 0.0
 
     @property
-    def start(self) -> Found:
-        return self.ends[0]
-
-    @property
-    def reliable(self) -> bool:
-        """Whether rounding errors left all its fits a minimum: they hide those of small ridges."""
-        return all(end.converged for end in self.ends)
+    def start(self) -> Start | None:
+        return self.ends[0] if self.ends else None
 
     @property
     def error(self) -> float:
@@ -95,9 +102,14 @@ class Folds:
     def __len__(self) -> int:
         return len(self.parts)
 
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """The rows of all parts, one after the other."""
+        return np.concatenate(self.parts)
+
     def validation(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> Validation:
-        """The mean of the losses of all parts, one after the other."""
-        return of_losses(losses, weights, self.keys[np.concatenate(self.parts)])
+        """The mean of the losses of ``rows``."""
+        return of_losses(losses, weights, self.keys[self.rows])
 
 
 def score(
@@ -106,26 +118,27 @@ def score(
     alpha: float,
     scale: float,
     folds: Folds,
-    starts: Sequence[Found | None],
+    starts: Sequence[Start | None],
     tolerance: float = ROUGH,
 ) -> Scored:
     """Fit without each part in turn, and score the part."""
-    scores, ends = [], []
+    scores, ends, reliable = [], [], True
     for rows, start in zip(folds.parts, starts, strict=True):
         weights = problem.weights.copy()
         weights[rows] = 0
         fold = replace(problem, weights=weights, penalty=alpha * scale, unit=problem.scale)
         end = solver.minimise(fold, start, tolerance)
-        ends.append(end)
+        ends.append(end.start)
+        reliable &= end.converged
         scores.append(problem.operator.out_of_bag_scores(end.point, rows))
-    every, held = np.concatenate(folds.parts), np.concatenate(scores)
+    every, held = folds.rows, np.concatenate(scores)
     with np.errstate(over="ignore", invalid="ignore"):
         values = problem.loss.value(held, problem.targets[every]).reshape(len(every), -1)
     each = problem.weights[every] + 1e-300
     found = folds.validation(values.mean(axis=1), each)
     floors = np.broadcast_to(np.asarray(problem.least), problem.targets.shape)[every].mean(axis=1)
     least = float(np.average(floors, weights=each))
-    return Scored(alpha, found, every, held, ends, least)
+    return Scored(alpha, found, every, held, ends, reliable, least)
 
 
 def by_heldout(
@@ -153,42 +166,38 @@ def by_heldout(
     constant = float(problem.excess(problem.zero).sum()) / float(problem.weights.sum())
     enough = PERFECT * constant / (1 if problem.loss.joint else problem.n_targets)
 
-    def scored_at(
-        exponent: float, starts: Sequence[Found | None], tolerance: float = TOLERANCE
-    ) -> Scored:
+    def scored_at(exponent: float, starts: Starts, tolerance: float) -> Scored:
         alpha = float(10.0 ** (exponent / STEPS_PER_DECADE))
-        return score(solver, problem, alpha, scale, folds, starts, tolerance)
+        found = score(
+            solver, problem, alpha, scale, folds, starts or [None] * len(folds), tolerance
+        )
+        if tolerance == ROUGH:
+            progress(f"alpha {alpha:.3g}: held-out {problem.loss.name} loss {found.error:.5g}")
+        return found
 
-    afresh: Sequence[Found | None] = [None] * len(folds)
-    scored: dict[float, Scored] = {}
-    starts, rising, best = afresh, 0, np.inf
-    for exponent in np.arange(highest, lowest - 1, -1):
-        found = scored_at(exponent, starts, ROUGH)
-        if scored and not found.reliable:
-            break
-        starts, error = found.ends, found.error
-        progress(f"alpha {found.alpha:.3g}: held-out {problem.loss.name} loss {error:.5g}")
-        before, best = best, min(best, error)
-        rising = rising + 1 if error > RISING * best else 0
-        scored[exponent] = found
-        scored = {at: one for at, one in scored.items() if one.error <= max(FAR, 1 + gain) * best}
-        if rising == 2 or best <= enough or (gain and error > (1 - gain) * before):
-            break
-    doubt = max(NEAR, 1 + gain)  # of errors of rough minima
-    if highest in scored and scored[highest].error <= doubt * best:
-        starts = afresh  # the signal is weak: larger ridges may serve it better
-        for exponent in np.arange(highest + 1, highest + FARTHEST * STEPS_PER_DECADE + 1):
-            found = scored_at(exponent, starts, ROUGH)
-            if found.error > doubt * min(best, found.error):
-                break
-            starts, best = found.ends, min(best, found.error)
-            scored[exponent] = found
+    def with_more(
+        scored: dict[float, Scored], more: Sequence[float], starts: Starts, tolerance: float
+    ) -> dict[float, Scored]:
+        """``scored`` and more of them, each from where the best ended by then."""
+        for exponent in more:
+            scored = _lightened(scored | {exponent: scored_at(exponent, starts, tolerance)})
+            starts = _ends(scored)
+        return scored
+
+    def best_of(scored: dict[float, Scored], tolerance: float) -> Scored:
+        at = _largest(scored, gain)
+        whole = scored[at].ends is not None
+        return scored[at] if whole else scored_at(at, _ends(scored), tolerance)
+
+    scored, best = _rough_path(scored_at, highest, lowest, enough, gain)
     if gain or best <= enough:
-        return scored[_largest(scored, gain)]
+        return best_of(scored, ROUGH)
     fine: dict[float, Scored] = {}
-    limit = NEAR * best
-    while near := {at: one for at, one in scored.items() if one.error <= limit}:
-        fine |= {at: scored_at(at, one.ends) for at, one in near.items()}
+    starts, limit = _ends(scored), NEAR * best
+    while near := [at for at, one in scored.items() if one.error <= limit]:
+        near.sort(key=lambda at: scored[at].ends is None)  # the best comes first
+        fine = with_more(fine, near, starts, TOLERANCE)
+        starts = _ends(fine)
         scored = {at: one for at, one in scored.items() if at not in near}
         # Solved for roughly they looked better than they are: others may be better by now.
         limit = BESIDE * min(one.error for one in fine.values())
@@ -196,11 +205,64 @@ def by_heldout(
     close, tolerance = _within(CLOSE, fine), TOLERANCE
     if len(close) > 1:
         tolerance = FINE
-        fine = _reliable({at: scored_at(at, fine[at].ends, FINE) for at in close})
+        fine = _reliable(with_more({}, close, starts, FINE))
+        starts = _ends(fine)
     at = _largest(fine)
-    beside = {other: scored_at(other, fine[at].ends, tolerance) for other in (at + 0.5, at - 0.5)}
-    tried = {at: fine[at], **{other: one for other, one in beside.items() if one.reliable}}
-    return tried[_largest(tried)]
+    tried = with_more({at: fine[at]}, (at + 0.5, at - 0.5), starts, tolerance)
+    return best_of({a: one for a, one in tried.items() if one.reliable or a == at}, tolerance)
+
+
+def _rough_path(
+    scored_at: Callable[[float, Starts, float], Scored],
+    highest: float,
+    lowest: float,
+    enough: float,
+    gain: float,
+) -> tuple[dict[float, Scored], float]:
+    """Ridges in steps of 10^(1/2), and the least error: down, and up where the largest is best."""
+    scored: dict[float, Scored] = {}
+    starts: Starts = None
+    rising, best = 0, np.inf
+    for exponent in np.arange(highest, lowest - 1, -1):
+        found = scored_at(exponent, starts, ROUGH)
+        if scored and not found.reliable:
+            break
+        starts, error = found.ends, found.error
+        before, best = best, min(best, error)
+        rising = rising + 1 if error > RISING * best else 0
+        scored[exponent] = found
+        scored = {at: one for at, one in scored.items() if one.error <= max(FAR, 1 + gain) * best}
+        scored = _lightened(scored, gain)
+        if rising == 2 or best <= enough or (gain and error > (1 - gain) * before):
+            break
+    doubt = max(NEAR, 1 + gain)  # of errors of rough minima
+    if highest in scored and scored[highest].error <= doubt * best:
+        starts = None  # the signal is weak: larger ridges may serve it better
+        for exponent in np.arange(highest + 1, highest + FARTHEST * STEPS_PER_DECADE + 1):
+            found = scored_at(exponent, starts, ROUGH)
+            if found.error > doubt * min(best, found.error):
+                break
+            starts, best = found.ends, min(best, found.error)
+            scored = _lightened(scored | {exponent: found}, gain)
+    return scored, best
+
+
+def _ends(scored: dict[float, Scored]) -> Starts:
+    """Where the fits of the best of them ended."""
+    return next((one.ends for one in scored.values() if one.ends), None)
+
+
+def _lightened(scored: dict[float, Scored], gain: float = 0.0) -> dict[float, Scored]:
+    """The same, with the weights of one alone: of the best, as long as these are there."""
+    whole = {at: one for at, one in scored.items() if one.ends is not None}
+    if len(whole) < 2:
+        return scored
+    best = _largest(_reliable(scored), gain)
+    kept = best if best in whole else _largest(_reliable(whole), gain)
+    return {
+        at: one if at == kept else replace(one, ends=None, scores=None)
+        for at, one in scored.items()
+    }
 
 
 def _reliable(scored: dict[float, Scored]) -> dict[float, Scored]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import conjugate, lbfgs, multipliers, newton, sketched
-from .found import Found
+from .found import Found, Start
 from .preconditioner import Preconditioner, Sketch
 from .problem import Operator, Point, Problem, joined
 from .solution import Array
@@ -40,7 +40,7 @@ class Solver:
     weighted: bool = False
 
     def minimise(
-        self, problem: Problem, warm: Found | None = None, tolerance: float = FINE
+        self, problem: Problem, warm: Start | None = None, tolerance: float = FINE
     ) -> Found:
         """The minimum, from where a similar problem ended or from zero."""
         if self.operator.trace == 0:
@@ -49,7 +49,7 @@ class Solver:
         if apart and self.method != "sketched":
             return self._apart(problem, tolerance)
         if warm is not None:
-            start = problem.evaluate(warm.point.coef, warm.point.intercept)
+            start = problem.evaluate(warm.coef, warm.intercept)
             # Weights that never saw some rows may be far worse there than none at all.
             if tolerance <= FINE and problem.zero.value.sum() < start.value.sum():
                 warm = None

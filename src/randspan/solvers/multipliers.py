@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ..statistics.moments import UNIT
-from .found import Found
+from .found import Found, Start
 from .in_passes import InPasses, squares
 from .newton import FEW_ROWS, MODERATE
 from .plan import Machine, Shape
@@ -103,7 +103,7 @@ Inner = Callable[[Smoothed, Point, float, float], Found]
 
 
 def minimise(
-    problem: Problem, start: Point, tolerance: float, inner: Inner, warm: Found | None = None
+    problem: Problem, start: Point, tolerance: float, inner: Inner, warm: Start | None = None
 ) -> Found:
     """The minimum of a problem with kinks; ``inner`` minimises the smooth ones.
 

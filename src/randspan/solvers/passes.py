@@ -10,7 +10,7 @@ import numpy as np
 
 from ..statistics.base import CannotFit
 from . import heldout
-from .found import Found
+from .found import Start
 from .heldout import Folds, Scored
 from .in_passes import OperatorRows
 from .iterative import FINE, Solver
@@ -52,7 +52,7 @@ def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
     if task.heldout and scored is None:
         folds = Folds.of(each, terms.seed, given.keys)
         # Without a ridge the fit of all rows may be optimal without some of them too.
-        starts: list[Found | None] = [found if alpha else None] * len(folds)
+        starts: list[Start | None] = [found.start if alpha else None] * len(folds)
         if len(folds):
             scored = heldout.score(solver, problem, alpha, terms.scale, folds, starts)
     point, objective = found.point, problem.objective(found.point)
@@ -60,7 +60,9 @@ def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
         raise CannotFit(
             f"The {loss.name} loss grew beyond all numbers: raise alpha, or scale the targets."
         )
-    kept = task.heldout and scored is not None
+    held = None
+    if task.heldout and scored is not None and scored.scores is not None:
+        held = HeldOut(scored.rows, scored.scores)
     coef = point.coef if basis is None else basis @ point.coef
     return Solution(
         coef=coef,
@@ -74,7 +76,7 @@ def solve(given: OperatorRows, task: Task, terms: Terms) -> Solution:
         stopped=found.stopped,
         iterations=found.iterations,
         seconds=time.perf_counter() - start,
-        heldout=HeldOut(scored.rows, scored.scores) if kept and scored is not None else None,
+        heldout=held,
         estimate=None if scored is None else scored.validation,
     )
 
@@ -116,7 +118,7 @@ def heldout_error(given: OperatorRows, task: Task, terms: Terms, out) -> float:
     if out is not None:
         folds = Folds([out], given.keys)
     if not isinstance(task.alpha, str):
-        starts: list[Found | None] = [None] * len(folds)
+        starts: list[Start | None] = [None] * len(folds)
         return heldout.score(solver, problem, task.alpha, terms.scale, folds, starts).error
     largest, trace = _largest_alpha(operator, terms), operator.trace
     return heldout.by_heldout(solver, problem, terms.scale, trace, folds, largest=largest).error

@@ -18,7 +18,7 @@ from ..sources import Block
 from .products import Products
 
 Array = NDArray[np.float64]
-Total = TypeVar("Total", bound="Statistics")
+Total = TypeVar("Total", bound="Sums")
 
 NOT_FINITE = (
     "Functions of these rows, or sums of their squares, are not finite numbers: standardize inputs "
@@ -49,6 +49,13 @@ class Engine(Protocol):
 
     def cells(self, features: Features) -> tuple[list[CellFunctions], NDArray[np.int32]]:
         """Functions with all cells that rows are in, and the cell of every row in every group."""
+
+
+class Sums(Protocol):
+    """What engines add up over blocks of rows."""
+
+    def absorb(self, other: Self) -> Self:
+        """The sum of both, for an accumulator that nobody else holds."""
 
 
 class Statistics(ABC):

@@ -20,6 +20,7 @@ from .. import model, predictions
 from ..calibration import Calibration
 from ..checks import check_standardize
 from ..engines import Engine
+from ..engines.memory import give_back
 from ..families import Bins, Family, Fourier, KernelExpansions, Projections, Trees
 from ..families.shared.randomness import seed_from
 from ..families.trees import TreeFunctions
@@ -440,6 +441,7 @@ class _Race:
         if frame.family.trains:
             task = replace(task, alpha="auto")
         source = self.source if source is None else source
+        give_back()  # what the candidate before has freed
         frame = frame.trained_on(source, classes, self.engine.threads, lambda done: None)
         return model.fit(frame, source, task, self.extent, self.engine)
 
