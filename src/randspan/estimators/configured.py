@@ -206,7 +206,7 @@ class Configured(OfFamily):
 
     def _clipping(self) -> float | str | None:
         """What predictions are clipped to, as a task says it."""
-        extrapolates = is_auto(self.family) or not np.isfinite(self._law().bounded)
+        extrapolates = is_auto(self.family) or self._law().extrapolates
         if self.clip is None or (self.clip is AUTO and extrapolates):
             return None
         return "auto" if isinstance(self.clip, str) else float(self.clip)

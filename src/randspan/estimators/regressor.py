@@ -81,7 +81,8 @@ or Loss, default="squared"
         "auto" truncates predictions to the range of the targets seen, and a tenth of it on both
         sides (below, of the range of logarithms where the link is log), for every target (rows that
         were forgotten count as seen); by default only those of families whose functions are
-        bounded, since others extrapolate. A number truncates to [-clip, clip]. The default of a
+        bounded, or see their inputs clipped (`BrownianSheets`, `ScrambledWavelets`), since others
+        extrapolate. A number truncates to [-clip, clip]. The default of a
         classifier is None; "auto" truncates its scores to ±1, but not its decisions. Where rows
         judge alpha, they judge predictions as they are clipped. Streams are exact before clipping.
     fit_intercept : bool, default=True
