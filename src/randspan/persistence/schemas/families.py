@@ -190,7 +190,7 @@ register(
     _family(
         "hypotheses",
         Hypotheses,
-        Null(),
+        Either(Null(), One("ignores_targets")),
         sampler=_function,
         bootstrap=Number(0, 1),
         targets=Choice("given", "random"),

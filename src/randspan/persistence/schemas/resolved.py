@@ -14,6 +14,7 @@ from ...families.bumps import Centres
 from ...families.dictionary import Blocks, Eigenfunctions, Listed
 from ...families.dictionary import Whole as WholeBasis
 from ...families.expansions import Expansion
+from ...families.hypotheses import IgnoresTargets
 from ...families.networks import Layers
 from ...families.shared.anchors import Kernel
 from ...families.shared.bandwidth import Bandwidth
@@ -126,6 +127,7 @@ register(
         {"kernel": One("kernel"), "anchors": Array(FLOATS, ("m", "d"))},
         _some("anchors"),
     ),
+    Entry("ignores_targets", IgnoresTargets, {}),
     Entry("layers", Layers, {"hidden": Listing(Whole(1, 2**31), tuple, 1, MOST_LAYERS)}),
     Entry(
         "on_cube",
