@@ -330,6 +330,11 @@ def test_weights_of_networks_have_their_law(rng):
         functions.weights, (2 / 4, 2 / 50**0.5, 1 / 30**0.5), strict=True
     ):
         assert stats.kstest(weights.ravel() / deviation, "norm").pvalue > 1e-3
+    plain = rs.Networks((50, 30), weights="standard", scale=2.0).draw(X, 40, 0)
+    for layer, inner in zip((0, 1, 2), (X.shape[1], 50, 30), strict=True):
+        rooted = functions.weights[layer] * np.sqrt(inner)
+        np.testing.assert_allclose(plain.weights[layer], rooted, rtol=1e-12)
+        assert np.array_equal(plain.biases[layer], functions.biases[layer])
     own = rs.Networks(weights=lambda size, rng: np.full(size, 3.0)).draw(X, 4, 0)
     assert (own.weights[0] == 3 / 4).all()
 

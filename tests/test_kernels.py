@@ -87,6 +87,7 @@ CLOSED_FORMS = {
     },
     "expansions-family": rs.KernelExpansions(rs.Fourier("matern32", 0.5), anchors=DATA_CENTERS + 2),
     "networks-relu": rs.Networks((10,), scale=0.7),
+    "networks-standard": rs.Networks((2,), "cos", weights="standard", scale=2.0, bias=False),
     "networks-cos-unbiased": rs.Networks((10,), "cos", bias=False),
 }
 

@@ -32,6 +32,7 @@ from ..tuning import racing
 from ..tuning.racing import EFFORTS
 from ..tuning.width import FIRST, LAST
 from .parameters import AUTO, FOURIER, OfFamily, is_auto
+from .published import published
 
 # Predictions may leave the range of the targets by this share of it.
 MARGIN = 0.1
@@ -85,6 +86,38 @@ class Configured(OfFamily):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @classmethod
+    def published(cls, name: str, n_components: int | None = None, **parameters):
+        """A system of the documents exactly as published, to compare with: not fitted yet.
+
+        Parameters
+        ----------
+        name : str
+            "Fourier + LS", "Bins + LS" (UA); "RKS stumps" (classes); "RHSS-KRR", "RHSS-MLP",
+            "RHSS-Tree", "RFF-KRR", "RVFL", "KRR", "RP-KRR", "RP-RHSS-KRR" (numbers); "Brownian
+            sheets", "scrambled wavelets" (BSW, numbers). What each differs by from our defaults,
+            and why, is in docs/published.md.
+        n_components : int or None, default=None
+            How many functions (behind a random projection, how many columns too); None is the
+            document's number.
+        **parameters
+            As for `set_params`: a seed, or what a document leaves open (``family__gamma=...``).
+
+        Returns
+        -------
+        estimator
+            A pipeline where there is a random projection.
+
+        Examples
+        --------
+        >>> import randspan as rs
+        >>> rs.SpanRegressor.published("RHSS-Tree", random_state=0)
+        SpanRegressor(alpha=0, clip=None, family=Trees(max_features=1, replace=True),
+                      fit_intercept=False, n_components=100, random_state=0,
+                      scales=None)
+        """
+        return published(cls, name, n_components, parameters)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

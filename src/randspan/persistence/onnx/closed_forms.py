@@ -201,8 +201,9 @@ def _units(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
 
 
 def _networks(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
-    scale, bias = family.scale / np.sqrt(z.shape[1]), bool(family.bias)
+    (scale, times), bias = family.in_kernel(z.shape[1]), bool(family.bias)
     found = mean_product(rows, z, scale, bias, family)
+    found = found if times == 1 else rows.graph("Mul", found, times)
     return [Term(rows.graph("Add", found, 1.0) if bias else found)]
 
 

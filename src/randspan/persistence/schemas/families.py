@@ -141,7 +141,7 @@ register(
         One("layers"),
         hidden=Either(Whole(1, 2**31), Listing(Whole(1, 2**31)), Tuple(Whole(1, 2**31))),
         activation=_activation,
-        weights=_normal,
+        weights=Either(Choice("normal", "standard"), _function),
         scale=Number(),
         bias=Flag(),
     ),
