@@ -125,6 +125,8 @@ def _bins(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
 def _stumps(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
     """1 - (2/d) Σ_m |F_m(x_m) - F_m(z_m)|."""
     graph, law = rows.graph, family.resolved
+    if family.probabilities is not None:
+        raise refused(family, "its columns have probabilities of their own")
     levels = Stretched(rows, law.distribution(z), 1.0)
     levels.dense = DISTRIBUTIONS[type(law)](graph, rows.dense, law, z.shape[1])
     apart = distances.power_sum(levels, levels.anchors, 1)

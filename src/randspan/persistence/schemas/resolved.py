@@ -20,7 +20,12 @@ from ...families.shared.anchors import Kernel
 from ...families.shared.bandwidth import Bandwidth
 from ...families.shared.multiresolution import MOST_PRODUCTS, OnCube
 from ...families.shared.pitches import GammaPitches, SampledPitches, TabulatedPitches, UnitPitches
-from ...families.stumps import NormalThresholds, QuantileThresholds, UniformThresholds
+from ...families.stumps import (
+    NormalThresholds,
+    QuantileThresholds,
+    SampledThresholds,
+    UniformThresholds,
+)
 from ...families.units import Scaling
 from ..arrays import FLOATS, Array
 from ..callables import Function
@@ -78,6 +83,7 @@ def _in_blocks(values, scope) -> None:
 register(
     Entry("bandwidth", Bandwidth, {"gamma": GAMMA}),
     Entry("normal_thresholds", NormalThresholds, {}),
+    Entry("sampled_thresholds", SampledThresholds, {}),
     Entry("uniform_thresholds", UniformThresholds, {"lower": _d, "upper": _d}, _rising),
     Entry(
         "quantile_thresholds",
