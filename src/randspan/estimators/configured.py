@@ -26,6 +26,7 @@ from ..frame import Frame, as_family
 from ..losses import Loss
 from ..planning import SOLVERS, exact_machine, plan
 from ..solvers import Plan, Task
+from ..solvers.task import L1, L2
 from ..solvers.validation import KINDS
 from ..sources import Source, of_arrays
 from ..tuning import racing
@@ -66,6 +67,7 @@ class Configured(OfFamily):
         random_state=None,
         n_jobs=None,
         verbose=False,
+        penalty="l2",
     ):
         self.family = family
         self.n_components = n_components
@@ -86,6 +88,7 @@ class Configured(OfFamily):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.penalty = penalty
 
     @classmethod
     def published(cls, name: str, n_components: int | None = None, **parameters):
@@ -219,7 +222,13 @@ class Configured(OfFamily):
                 raise ValueError(
                     f"alpha={alpha:g} leaves nothing but a constant: at most {LARGEST:g}."
                 )
-        ours = self._own_alpha(loss) if alpha == "auto" else None
+        check_choice("penalty", self.penalty, (L2, L1))
+        ours = None
+        if self.penalty == L1:
+            self._refuse_open_width()
+            alpha = "gcv" if alpha == "auto" else alpha
+        elif alpha == "auto":
+            ours = self._own_alpha(loss)
         check_clip(self.clip)
         budget(self.memory_limit)  # refuses what it does not understand
         check_jobs(self.n_jobs)
@@ -235,7 +244,17 @@ class Configured(OfFamily):
             lenient=ours is not None,
             clip=self._clipping(),
             margin=0.0 if self._for_classes else MARGIN,
+            penalty=self.penalty,
         )
+
+    def _refuse_open_width(self) -> None:
+        """An l1 penalty chooses functions: their number is not doubled until it pays no more."""
+        given = isinstance(self.frame, Frame) or self._n_components() is not None
+        if not given and self._law().default_components(1) is None:
+            raise ValueError(
+                "penalty='l1' chooses among a number of functions, and n_components='auto' leaves "
+                "it open: give a number, such as n_components=500."
+            )
 
     def _clipping(self) -> float | str | None:
         """What predictions are clipped to, as a task says it."""
@@ -280,6 +299,7 @@ class Configured(OfFamily):
             "scales": "auto",
             "frame": None,
             "solver": "auto",
+            "penalty": "l2",
         }
         for name, only in others.items():
             value = getattr(self, name)
