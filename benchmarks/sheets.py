@@ -179,7 +179,7 @@ def fit(which: str, rows: int, columns: int) -> dict[str, Any]:
     data = _data(rows, columns, 0, NOISE)
     few = data.head(300)
     rs.SpanRegressor(family, random_state=0).fit(few.X_train, few.y_train).predict(few.X_test)
-    model = rs.SpanRegressor(family, random_state=0, clip="auto")
+    model = rs.SpanRegressor(family, random_state=0)
     found = measure(model, data)
     law = model.frame_.family.law
     return {
@@ -244,7 +244,7 @@ class Spline:
 
 
 def _contestants(d: int, seed: int) -> dict[str, Callable[[], Any]]:
-    ours = partial(rs.SpanRegressor, random_state=seed, clip="auto")
+    ours = partial(rs.SpanRegressor, random_state=seed)
     sheets, smoother = rs.BrownianSheets(), rs.BrownianSheets(1)
     wavelets = rs.ScrambledWavelets()
     found: dict[str, Callable[[], Any]] = {

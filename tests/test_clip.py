@@ -71,3 +71,46 @@ def test_functions_without_a_bound_extrapolate_unless_asked_not_to(rng):
     assert pickle.loads(pickle.dumps(line)).predict([[3.0]]) == line.predict([[3.0]])
     wave = rs.SpanRegressor(rs.Fourier(), 20, random_state=0).fit(X, y)
     assert wave.predict(np.linspace(-9, 9, 200)[:, None]).max() <= y.max() + 0.1 * np.ptp(y) + 1e-9
+
+
+@pytest.mark.parametrize(
+    "family",
+    [rs.BrownianSheets(), rs.ScrambledWavelets(), rs.BrownianSheets() + rs.Fourier()],
+    ids=["sheets", "wavelets", "union"],
+)
+def test_functions_on_the_cube_are_truncated_by_default(family, rng):
+    """Least squares on √n of them swings far beyond the targets; nothing of it extrapolates."""
+    x = np.clip(np.concatenate([0.37 + 0.02 * rng.normal(size=90), rng.uniform(size=10)]), 0, 1)
+    y = np.sin(40 * np.pi * x) * x + 0.05 * rng.normal(size=100)
+    grid = np.linspace(0, 1, 500)[:, None]
+    free = rs.SpanRegressor(family, 60, alpha=0, clip=None, random_state=0).fit(x[:, None], y)
+    lower, upper = y.min() - 0.1 * np.ptp(y), y.max() + 0.1 * np.ptp(y)
+    beyond = free.predict(grid)
+    assert ((beyond < lower) | (beyond > upper)).any()
+    model = rs.SpanRegressor(family, 60, alpha=0, random_state=0).fit(x[:, None], y)
+    np.testing.assert_allclose(model.predict(grid), np.clip(beyond, lower, upper), atol=1e-9)
+    grows = rs.SpanRegressor(rs.BrownianSheets() + rs.Projections(), 20, random_state=0)
+    assert grows.fit(x[:, None], y)._model.extrapolates
+    assert not model._model.extrapolates
+
+
+def test_truncated_motions_on_peaked_data():
+    """Forty motions on a hundred points, nine of ten of them in a peak."""
+
+    def peaked(rng, n):
+        peak = rng.random(n) < 0.9
+        inside, outside = 0.37 + 0.02 * rng.normal(size=n), rng.uniform(size=n)
+        return np.clip(np.where(peak, inside, outside), 0, 1)
+
+    X_test = peaked(np.random.default_rng(10_000), 5_000)
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x = peaked(rng, 100)
+        y = np.sin(40 * np.pi * x) * x + 0.05 * rng.normal(size=100)
+        motions = rs.BrownianSheets(interval=(0, 1))
+        model = rs.SpanRegressor(motions, 40, standardize=False, random_state=seed)
+        model.fit(x[:, None], y)
+        truth = np.sin(40 * np.pi * X_test) * X_test
+        errors.append(np.mean((model.predict(X_test[:, None]) - truth) ** 2))
+    assert np.mean(errors) <= 0.05

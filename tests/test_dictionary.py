@@ -1,5 +1,6 @@
 """Scrambled dictionaries: any finite basis, and a kernel's eigenfunctions."""
 
+import io
 import pickle
 import tracemalloc
 
@@ -219,3 +220,88 @@ def test_a_bad_basis_is_refused(basis, message, rng):
     X = rng.uniform(size=(20, 2))
     with pytest.raises(ValueError, match=message):
         rs.Dictionary(basis).draw(X, 3, 0)(X)
+
+
+# -- images of a basis under an operator -----------------------------------------------------------
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+def integral(h):
+    """∫₀ˣ h, exact for polynomials on every dyadic cell of width 1/64."""
+    edges = np.arange(65) / 64
+    cells = (edges[:-1, None] + (NODES + 1) / 128) * 1.0
+    whole = np.concatenate([[0.0], np.cumsum(h(cells) @ WEIGHTS / 128)])
+
+    def of_rows(X):
+        x = X[:, 0]
+        at = np.minimum((x * 64).astype(int), 63)
+        rest = x - edges[at]
+        inside = edges[at][:, None] + rest[:, None] * (NODES + 1) / 2
+        return whole[at] + (h(inside) @ WEIGHTS) * rest / 2
+
+    return of_rows
+
+
+def haar(i):
+    """1, and 2^{j/2} (1 on the left half of cell l of scale j, -1 on the right one)."""
+    if i == 0:
+        return np.ones_like
+    j = int(np.log2(i))
+    place = i - 2**j
+
+    def step(u):
+        t = 2.0**j * u - place
+        return 2 ** (j / 2) * (((t >= 0) & (t < 0.5)) * 1.0 - ((t >= 0.5) & (t < 1)))
+
+    return step
+
+
+def test_integration_makes_brownian_motions_of_every_basis():
+    X = np.array([[0.125], [0.25], [0.5], [0.8125], [1.0]])
+    expected = np.minimum(X, X.T)
+    motions = rs.Dictionary(rs.Images(integral, haar, 16))  # exact where cells of scale 3 end
+    np.testing.assert_allclose(motions.kernel(X), expected, atol=1e-12)
+    sheets = rs.BrownianSheets(constant=False, depth=4, interval=(0, 1))
+    X = np.random.default_rng(0).uniform(size=(40, 1))
+    np.testing.assert_allclose(motions.kernel(X), sheets.kernel(X), atol=1e-12)
+    waves = rs.Dictionary(rs.Images(integral, count=60))
+    assert np.abs(waves.kernel(X) - np.minimum(X, X.T)).max() < 2 / (np.pi**2 * 59)
+    listed = rs.Images(integral, [haar(i) for i in range(16)])
+    np.testing.assert_allclose(rs.Dictionary(listed).kernel(X), motions.kernel(X), atol=1e-12)
+
+
+def test_drawn_images_have_their_covariance_and_are_fitted(rng):
+    X = rng.uniform(size=(400, 1))
+    family = rs.Dictionary(rs.Images(integral, count=40))
+    values = [
+        upper(Z @ Z.T / 2000) for Z in (family.draw(X[:5], 2000, seed)(X[:5]) for seed in range(60))
+    ]
+    assert agrees(np.array(values), upper(family.kernel(X[:5])), 0.005)
+    y = np.abs(X[:, 0] - 0.4) + 0.01 * rng.normal(size=400)
+    model = rs.SpanRegressor(family, 40, standardize=False, random_state=0).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.95
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(TypeError, match="Cannot store"):
+        rs.save(model, io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rs.Images("integral"), "operator must be a callable"),
+        (lambda: rs.Images(integral, "sines"), "basis must be one of 'cosines'"),
+        (lambda: rs.Images(integral, []), "one at least"),
+        (lambda: rs.Images(integral, [haar(0)], 3), "basis has 1 functions"),
+        (lambda: rs.Images(integral, count=0), "count must be a positive"),
+        (lambda: rs.Dictionary(rs.Images(lambda h: 3.0)).draw(np.ones((5, 1)), 2, 0), "returned 3"),
+        (
+            lambda: rs.Dictionary(rs.Images(lambda h: lambda X: X.T @ X)).draw(np.ones((5, 2)), 2),
+            "one number for every row",
+        ),
+    ],
+)
+def test_images_that_are_none_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -330,6 +330,11 @@ def test_weights_of_networks_have_their_law(rng):
         functions.weights, (2 / 4, 2 / 50**0.5, 1 / 30**0.5), strict=True
     ):
         assert stats.kstest(weights.ravel() / deviation, "norm").pvalue > 1e-3
+    plain = rs.Networks((50, 30), weights="standard", scale=2.0).draw(X, 40, 0)
+    for layer, inner in zip((0, 1, 2), (X.shape[1], 50, 30), strict=True):
+        rooted = functions.weights[layer] * np.sqrt(inner)
+        np.testing.assert_allclose(plain.weights[layer], rooted, rtol=1e-12)
+        assert np.array_equal(plain.biases[layer], functions.biases[layer])
     own = rs.Networks(weights=lambda size, rng: np.full(size, 3.0)).draw(X, 4, 0)
     assert (own.weights[0] == 3 / 4).all()
 
@@ -603,9 +608,9 @@ def raises(X, y, rng):
 
 def third_raises(X, y, rng):
     third_raises.calls += 1
-    if third_raises.calls == 3:
+    if third_raises.calls == 5:  # two calls tell that it looks at targets
         raise KeyError("nothing here")
-    return lambda X: X[:, 0]
+    return lambda X: X[:, 0] * y[0]
 
 
 def no_predictor(X, y, rng):
@@ -696,3 +701,84 @@ def test_rows_at_thresholds_do_not_depend_on_the_block_they_come_in():
     together = model.predict(rows)
     few = np.concatenate([model.predict(rows[s : s + 100]) for s in range(0, len(rows), 100)])
     np.testing.assert_allclose(together, few, rtol=0, atol=1e-4)
+
+
+# -- samplers that look at no targets ----------------------------------------------------------
+
+
+def waves(X, y, rng):
+    frequencies, phase = rng.normal(size=X.shape[1]), rng.uniform(0, 2 * np.pi)
+    return lambda X: np.cos(X @ frequencies + phase)
+
+
+def hidden_units(X, y, rng):
+    weights, outer = rng.normal(size=(X.shape[1], 10)), rng.normal(size=10)
+    return lambda X: np.tanh(X @ weights / np.sqrt(X.shape[1])) @ outer
+
+
+def sometimes(X, y, rng):
+    """Nine times of ten a random wave; else it has learned."""
+    return waves(X, y, rng) if rng.random() < 0.9 else Ridge().fit(X, y)
+
+
+def waving(rng, n=1000):
+    X = rng.normal(size=(n, 5))
+    truth = 1.6 * np.sin(1.5 * X[:, 0]) + 0.5 * X[:, 1]
+    return X, truth, truth + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("sampler", [waves, hidden_units])
+def test_functions_that_ignore_targets_are_fitted_like_those_of_other_families(sampler, rng):
+    X, truth, y = waving(rng)
+    assert truth.std() > 1.2
+    model = rs.SpanRegressor(rs.Hypotheses(sampler), random_state=0).fit(X[:500], y[:500])
+    assert np.sqrt(np.mean((model.predict(X[500:]) - truth[500:]) ** 2)) <= 0.65
+    assert model.validation_.kind == "leave_one_out"
+    asked = rs.Hypotheses(sampler, targets="random")
+    random = rs.SpanRegressor(asked, random_state=0).fit(X[:500], y[:500])
+    assert np.array_equal(random.predict(X), model.predict(X))
+    _, deviation = model.predict(X, return_std=True)
+    assert (deviation > 0).all()
+    left = model.leave_one_out(X[:500], y[:500])[3]
+    rest = np.delete(np.arange(500), 3)
+    known = {"alpha": model.alpha_, "frame": model.frame_}
+    without = rs.SpanRegressor(**known).fit(X[rest], y[rest])
+    np.testing.assert_allclose(left, without.predict(X[3:4])[0], rtol=1e-4)
+    stream = rs.SpanRegressor(frame=model.frame_)
+    for start in range(0, 500, 100):
+        stream.partial_fit(X[start : start + 100], y[start : start + 100])
+    np.testing.assert_allclose(stream.predict(X), model.predict(X), atol=1e-4)
+
+
+def test_what_has_learned_now_and_then_has_learned(rng):
+    X, _, y = waving(rng, 300)
+    model = rs.SpanRegressor(rs.Hypotheses(sometimes), 60, random_state=0).fit(X, y)
+    assert model.validation_.kind == "out_of_bag"
+    few = rs.SpanRegressor(rs.Hypotheses(sometimes), 2, random_state=0).fit(X, y)
+    assert few.validation_.kind == "leave_one_out"  # both of them are waves
+
+
+def test_a_classifier_of_functions_that_ignore_targets(rng):
+    X, truth, _ = waving(rng)
+    model = rs.SpanClassifier(rs.Hypotheses(waves), random_state=0)
+    assert model.fit(X[:500], truth[:500] > 0).score(X[500:], truth[500:] > 0) > 0.85
+
+
+def fit_and_wave(X, y, rng):
+    """Least squares in one random direction, and a large wave that has nothing to do with it."""
+    direction, frequencies = rng.normal(size=(2, X.shape[1]))
+    projected = X @ direction
+    slope = projected @ (y - y.mean()) / (projected @ projected)
+    return lambda X: X @ direction * slope + 40 * np.cos(X @ frequencies)
+
+
+def test_the_ridge_pulls_towards_zero_where_the_mean_of_hypotheses_is_no_model(rng):
+    """The mean of a few hypotheses that are mostly noise is worse than a constant."""
+    X = rng.normal(size=(4000, 3))
+    y = X @ [1.0, -2.0, 0.5] + 5 + 0.3 * rng.normal(size=4000)
+    model = rs.SpanRegressor(rs.Hypotheses(fit_and_wave), 20, random_state=0).fit(X, y)
+    assert "towards zero" in model.solution_.reason
+    mean = np.mean([hypothesis(X) for hypothesis in model.frame_.trained.hypotheses], axis=0)
+    assert model.oob_error_ < 1.01 * y.var() < 0.1 * np.mean((y - mean[:, 0]) ** 2)
+    trees = rs.SpanRegressor(rs.Trees(), 20, random_state=0).fit(X[:1000], y[:1000])
+    assert "towards zero" not in trees.solution_.reason

@@ -64,6 +64,11 @@ CLOSED_FORMS = {
     "stable-below-one": rs.Fourier("stable", gamma=0.5, p=0.8, q=0.5, form="paired"),
     "stumps-uniform": rs.Stumps(interval=(-1.5, 1.5)),
     "stumps-normal": rs.Stumps("normal"),
+    "stumps-columns": rs.Stumps("normal", probabilities=[0.5, 0.0, 2.0]),
+    "phases-four": rs.Fourier(gamma=0.5, phases=lambda size, rng: rng.integers(4) * np.pi / 2),
+    "phases-two": rs.Fourier(
+        "laplacian", gamma=0.5, phases=lambda size, rng: 0.3 + rng.integers(2) * np.pi / 2
+    ),
     "units-relu": rs.Units("relu", scale=0.7),
     "units-relu-unbiased": rs.Units("relu", scale=0.7, bias=None),
     "units-sign": rs.Units("sign", scale=1.0),
@@ -87,6 +92,7 @@ CLOSED_FORMS = {
     },
     "expansions-family": rs.KernelExpansions(rs.Fourier("matern32", 0.5), anchors=DATA_CENTERS + 2),
     "networks-relu": rs.Networks((10,), scale=0.7),
+    "networks-standard": rs.Networks((2,), "cos", weights="standard", scale=2.0, bias=False),
     "networks-cos-unbiased": rs.Networks((10,), "cos", bias=False),
 }
 

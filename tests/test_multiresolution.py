@@ -1,5 +1,6 @@
 """Brownian sheets and scrambled wavelets: their law, their values, and what they refuse."""
 
+import math
 import pickle
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import integrate, sparse, stats
 
 import randspan as rs
 from randspan import model as models
@@ -223,6 +224,51 @@ def test_truncation_falls_by_the_order_with_every_scale(order, rng):
         errors.append((exact - known).max())
     steps = np.diff(np.log2(errors[: 5 if order < 2 else 4]))
     np.testing.assert_allclose(steps, -(2 * order + 1), atol=0.35)
+
+
+@pytest.mark.parametrize("order", [3, 4, 5])
+def test_covariances_of_any_order_are_the_integral(order):
+    """∫ (s - u)₊^q (t - u)₊^q du/q!² by quadrature, and the sum over the basis."""
+    x = np.linspace(0, 1, 9)[1:]
+
+    def by_quadrature(s, t):
+        def product(u):
+            return (s - u) ** order * (t - u) ** order / math.factorial(order) ** 2
+
+        return integrate.quad(product, 0, min(s, t), epsabs=0, epsrel=1e-12)[0]
+
+    expected = np.array([[by_quadrature(s, t) for t in x] for s in x])
+    closed = covariance(x[:, None], x, order, False)
+    np.testing.assert_allclose(closed, expected, rtol=1e-10)
+    whole = sum((x[:, None] * x) ** i / math.factorial(i) ** 2 for i in range(order + 1))
+    np.testing.assert_allclose(covariance(x[:, None], x, order, True), whole + expected, rtol=1e-10)
+    found = np.zeros_like(expected)
+    for rung in Motions(order, False, 5).rungs(x):
+        same = rung.nodes[:, None, :, None] == rung.nodes[None, :, None, :]
+        products = rung.values[:, None, :, None] * rung.values[None, :, None, :]
+        found += (same * products).sum(axis=(2, 3))
+    # What is left out falls by 2^{-(2q + 1)} with every scale.
+    assert np.abs(found - expected).max() <= 1e-9 * expected.max()
+
+
+def test_sheets_of_order_four_are_drawn_and_fitted(rng):
+    X = rng.uniform(size=(300, 2))
+    family = rs.BrownianSheets(4, interval=UNIT, depth=2)
+    expected = family.kernel(X[:6])
+    assert agrees(estimate(family, X[:6]) / expected.max(), upper(expected) / expected.max())
+    y = np.sin(3 * X[:, 0]) * X[:, 1]
+    model = rs.SpanRegressor(family, 60, random_state=0, standardize=False).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.999
+
+
+@pytest.mark.parametrize("order", [3, 7])
+def test_functions_of_high_order_vanish_outside_their_cell(order):
+    x = np.linspace(0, 1, 2**9 + 1)
+    values = Motions(order, True, 1).rungs(x)[2].values
+    assert (values[[0, -1]] == 0).all()
+    for _ in range(2):  # smooth across the middle too
+        values = np.diff(values, axis=0)
+        assert np.abs(np.diff(values, axis=0)).max() < 0.1 * np.abs(values).max()
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -497,8 +543,9 @@ def test_auto_finds_a_pair_that_goes_together(d, rng):
         (1, rs.ScrambledWavelets(depth=60), "whole number of scales from 1 to 50"),
         (1, rs.ScrambledWavelets(depth=np.inf), "no kernel in closed form"),
         (1, rs.ScrambledWavelets(grid="full"), "grid must be one of"),
-        (1, rs.BrownianSheets(3), "order must be 0, 1 or 2"),
-        (1, rs.BrownianSheets(1.0), "order must be 0, 1 or 2"),
+        (1, rs.BrownianSheets(13), "order must be a whole number from 0 to 12"),
+        (1, rs.BrownianSheets(-1), "order must be a whole number from 0 to 12"),
+        (1, rs.BrownianSheets(1.0), "order must be a whole number from 0 to 12"),
         (1, rs.BrownianSheets(depth="deep"), "depth must be"),
         (1, rs.BrownianSheets(depth=np.inf), "cannot be drawn"),
         (1, rs.BrownianSheets(grid="isotropic"), "grid must be one of 'tensor', 'sparse'"),

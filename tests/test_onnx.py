@@ -143,6 +143,7 @@ KERNELS = {
     "expansions-nystrom": rs.KernelExpansions(rs.Fourier(), coefficients="nystrom", anchors=20),
     "networks": rs.Networks(),
     "networks-plain": rs.Networks(bias=False),
+    "networks-standard": rs.Networks(weights="standard"),
     "union": rs.Fourier() + rs.Stumps(),
 }
 

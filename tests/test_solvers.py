@@ -7,6 +7,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 import randspan as rs
+from randspan import losses
 from randspan.solvers import IllConditioned, cholesky, spectrum
 from randspan.solvers.alpha import by_gcv, lattice
 from randspan.statistics import Factor, Moments
@@ -393,3 +394,29 @@ def test_one_alpha_in_the_dual_takes_no_eigenvectors(monkeypatch):
         assert getattr(model.solution_, name) == pytest.approx(
             getattr(expected.solution_, name), rel=1e-7
         )
+
+
+# -- losses with a kink beyond a few hundred functions --------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "loss",
+    ["hinge", "absolute", losses.Pinball(0.9), "epsilon_insensitive"],
+    ids=["hinge", "absolute", "pinball", "epsilon-insensitive"],
+)
+def test_losses_with_a_kink_take_few_steps_whatever_the_number_of_functions(loss):
+    """Envelopes grow stiff: hundreds of steps of L-BFGS, some tens of Newton's method."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20))
+    truth = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    known = {"loss": loss, "alpha": 1e-3, "scales": None, "random_state": 0}
+    if loss == "hinge":
+        model = rs.SpanClassifier(rs.Fourier(), 400, **known)
+        model.fit(X, truth + 0.3 * rng.normal(size=3000) > 0)
+    else:
+        model = rs.SpanRegressor(rs.Fourier(), 400, **known)
+        model.fit(X, truth + 0.3 * rng.standard_t(3, size=3000))
+    found = model.solution_
+    assert found.converged
+    assert found.residual <= 1e-5  # the gradient, and the duality gap beside the objective
+    assert found.iterations <= 250

@@ -116,7 +116,7 @@ class Model(Remembers):
     @property
     def extrapolates(self) -> bool:
         """Whether functions may grow without limit."""
-        return not np.isfinite(self.frame.family.bounded)
+        return self.frame.family.extrapolates
 
     def having_taken(self, nbytes: int) -> Model:
         """The same model; its plan says what was taken on the way to it, where that was more."""

@@ -30,6 +30,7 @@ from .solvers.newton import MODERATE
 from .solvers.plan import Machine, Shape, block_bytes
 from .solvers.preconditioner import sketch_rows
 from .solvers.refusals import named, refuse, too_large
+from .solvers.task import L1
 from .solvers.validation import FORMULAS
 
 #: solvers that can be asked for
@@ -107,7 +108,8 @@ def plan(
             break
     else:
         raise too_large(shape, task, machine, made.nbytes, made.method)
-    if kind == "moments" and not (held or streaming) and task.solver == "auto":
+    rungs = task.solver == "auto" and task.penalty != L1
+    if kind == "moments" and not (held or streaming) and rungs:
         return _with_rungs(made, tried, task, machine)
     return made
 
@@ -144,6 +146,8 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     layout = shape.layout
     if layout.n_components == np.inf:
         return "kernel rows"
+    if task.penalty == L1:
+        return "moments"
     if by_out_of_bag(layout, task):
         return "out_of_bag"
     if layout.groups:
@@ -209,6 +213,10 @@ def _out_of_bag_wanted(task: Task, layout: Layout) -> bool:
 
 
 def _from_moments(shape: Shape, task: Task, machine: Machine) -> Plan:
+    if task.penalty == L1:
+        nbytes = METHODS["lasso", "moments"].cost(shape, task, machine).nbytes
+        reason = "the squared loss with an l1 penalty: coordinate descent on moments"
+        return Plan("moments", "lasso", FLOAT64, reason, nbytes=nbytes)
     if task.bound is not None:
         method, reason = "box", "the squared loss in a box: moments suffice"
     elif not task.searches and task.solver != "eigen":

@@ -22,10 +22,11 @@ from ..families.shared.randomness import remembered
 from ..frame import Frame
 from ..model import Model
 from ..portfolio import Candidates, Portfolio
-from ..solvers import Solution
+from ..solvers import Solution, lasso
 from ..solvers.refusals import keeps_no_sums
 from ..solvers.validation import Validation
 from ..sources import ArraySource, Source
+from ..statistics import Moments
 from ..statistics.base import NO_ROWS
 from ..tuning import near_copies
 from . import started
@@ -179,6 +180,43 @@ class SpanModel(Streams):
         self
         """
         return self._join(other)
+
+    @squared_only
+    def l1_path(self, alphas=None):
+        """Weights of penalty="l1" for many alphas, from the sums of a fit: no further pass.
+
+        Parameters
+        ----------
+        alphas : array, optional
+            From large to small, as each begins where the one before it ended. None takes up to 80,
+            from the one that leaves no weight to 1e-4 of it, and ends where the error has risen.
+
+        Returns
+        -------
+        alphas : ndarray of shape (n_alphas,)
+        weights : ndarray of shape (n_alphas, n_targets, k)
+        errors : ndarray of shape (n_alphas,)
+            Mean squared errors on new rows by generalised cross-validation.
+        """
+        held = self._single.statistics
+        if not isinstance(held, Moments):
+            raise ValueError(
+                "l1_path needs moments, which this model does not hold: fit it with penalty='l1'."
+            )
+        if alphas is not None:
+            alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+            if alphas.ndim > 1 or not (np.isfinite(alphas) & (alphas >= 0)).all():
+                raise ValueError("alphas must be a list of numbers >= 0.")
+        task = self._single.task
+        sums = held.centred(task.intercept, self._single.plan.dtype)
+        steps = lasso.path(sums, alphas, held.counted, task.intercept)
+        found = (
+            [step.alpha for step in steps],
+            [step.coef.T for step in steps],
+            [step.error for step in steps],
+        )
+        alphas, weights, errors = map(np.array, found)
+        return alphas, weights, errors
 
     # -- predictions -------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ class SpanClassifier(ClassifierMixin, SpanModel):
     Parameters
     ----------
     family, n_components, alpha, bound, clip, fit_intercept, standardize, scales, effort, \
-categories, columns, frame, solver, memory_limit, dtype, random_state, n_jobs, verbose
+categories, columns, frame, solver, memory_limit, dtype, random_state, n_jobs, verbose, penalty
         As for `SpanRegressor`. With a loss other than the squared one, alpha is that of
         scikit-learn's LinearSVC and LogisticRegression at C = 1/(2·alpha) on features/√k.
     loss : {"squared", "hinge", "squared_hinge", "logistic", "exponential"}, default="squared"
@@ -83,6 +83,7 @@ n_components_, n_outside_, functions_, frame_, solution_, n_features_in_, featur
         random_state=None,
         n_jobs=None,
         verbose=False,
+        penalty="l2",
     ):
         super().__init__(
             family,
@@ -104,6 +105,7 @@ n_components_, n_outside_, functions_, frame_, solution_, n_features_in_, featur
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
+            penalty=penalty,
         )
         self.class_weight = class_weight
 

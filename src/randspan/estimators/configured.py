@@ -26,12 +26,14 @@ from ..frame import Frame
 from ..losses import Loss
 from ..planning import SOLVERS, exact_machine, plan
 from ..solvers import Plan, Task
+from ..solvers.task import L1, L2
 from ..solvers.validation import KINDS
 from ..sources import Source, of_arrays
 from ..tuning import racing
 from ..tuning.racing import EFFORTS
 from ..tuning.width import FIRST, LAST
 from .parameters import AUTO, FOURIER, OfFamily, is_auto
+from .published import published
 
 # Predictions may leave the range of the targets by this share of it.
 MARGIN = 0.1
@@ -65,6 +67,7 @@ class Configured(OfFamily):
         random_state=None,
         n_jobs=None,
         verbose=False,
+        penalty="l2",
     ):
         self.family = family
         self.n_components = n_components
@@ -85,6 +88,39 @@ class Configured(OfFamily):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.penalty = penalty
+
+    @classmethod
+    def published(cls, name: str, n_components: int | None = None, **parameters):
+        """A system of the documents exactly as published, to compare with: not fitted yet.
+
+        Parameters
+        ----------
+        name : str
+            "Fourier + LS", "Bins + LS" (UA); "RKS stumps" (classes); "RHSS-KRR", "RHSS-MLP",
+            "RHSS-Tree", "RFF-KRR", "RVFL", "KRR", "RP-KRR", "RP-RHSS-KRR" (numbers); "Brownian
+            sheets", "scrambled wavelets" (BSW, numbers). What each differs by from our defaults,
+            and why, is in docs/published.md.
+        n_components : int or None, default=None
+            How many functions (behind a random projection, how many columns too); None is the
+            document's number.
+        **parameters
+            As for `set_params`: a seed, or what a document leaves open (``family__gamma=...``).
+
+        Returns
+        -------
+        estimator
+            A pipeline where there is a random projection.
+
+        Examples
+        --------
+        >>> import randspan as rs
+        >>> rs.SpanRegressor.published("RHSS-Tree", random_state=0)
+        SpanRegressor(alpha=0, clip=None, family=Trees(max_features=1, replace=True),
+                      fit_intercept=False, n_components=100, random_state=0,
+                      scales=None)
+        """
+        return published(cls, name, n_components, parameters)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -186,7 +222,13 @@ class Configured(OfFamily):
                 raise ValueError(
                     f"alpha={alpha:g} leaves nothing but a constant: at most {LARGEST:g}."
                 )
-        ours = self._own_alpha(loss) if alpha == "auto" else None
+        check_choice("penalty", self.penalty, (L2, L1))
+        ours = None
+        if self.penalty == L1:
+            self._refuse_open_width()
+            alpha = "gcv" if alpha == "auto" else alpha
+        elif alpha == "auto":
+            ours = self._own_alpha(loss)
         check_clip(self.clip)
         budget(self.memory_limit)  # refuses what it does not understand
         check_jobs(self.n_jobs)
@@ -202,11 +244,21 @@ class Configured(OfFamily):
             lenient=ours is not None,
             clip=self._clipping(),
             margin=0.0 if self._for_classes else MARGIN,
+            penalty=self.penalty,
         )
+
+    def _refuse_open_width(self) -> None:
+        """An l1 penalty chooses functions: their number is not doubled until it pays no more."""
+        given = isinstance(self.frame, Frame) or self._n_components() is not None
+        if not given and self._law().default_components(1) is None:
+            raise ValueError(
+                "penalty='l1' chooses among a number of functions, and n_components='auto' leaves "
+                "it open: give a number, such as n_components=500."
+            )
 
     def _clipping(self) -> float | str | None:
         """What predictions are clipped to, as a task says it."""
-        extrapolates = is_auto(self.family) or not np.isfinite(self._law().bounded)
+        extrapolates = is_auto(self.family) or self._law().extrapolates
         if self.clip is None or (self.clip is AUTO and extrapolates):
             return None
         return "auto" if isinstance(self.clip, str) else float(self.clip)
@@ -247,6 +299,7 @@ class Configured(OfFamily):
             "scales": "auto",
             "frame": None,
             "solver": "auto",
+            "penalty": "l2",
         }
         for name, only in others.items():
             value = getattr(self, name)

@@ -24,8 +24,8 @@ from ..tuning import frames
 FOURIER = str(b"fourier", "ascii")
 
 
-#: The default of ``clip``, of its own for the same reason: functions without a bound must
-#: extrapolate, unless somebody asks for a clip.
+#: The default of ``clip``, of its own for the same reason: functions that grow
+#: without limit must extrapolate, unless somebody asks for a clip.
 AUTO = str(b"auto", "ascii")
 DEFAULTS = {"family": FOURIER, "clip": AUTO}
 

@@ -82,7 +82,8 @@ or Loss, default="squared"
         "auto" truncates predictions to the range of the targets seen, and a tenth of it on both
         sides (below, of the range of logarithms where the link is log), for every target (rows that
         were forgotten count as seen); by default only those of families whose functions are
-        bounded, since others extrapolate. A number truncates to [-clip, clip]. The default of a
+        bounded, or see their inputs clipped (`BrownianSheets`, `ScrambledWavelets`), since others
+        extrapolate. A number truncates to [-clip, clip]. The default of a
         classifier is None; "auto" truncates its scores to ±1, but not its decisions. Where rows
         judge alpha, they judge predictions as they are clipped. Streams are exact before clipping.
     fit_intercept : bool, default=True
@@ -123,7 +124,7 @@ or Loss, default="squared"
     frame : Frame or None, default=None
         Another model's ``frame_``, or one from ``rs.Frame.read``: what would otherwise be read
         from the data before the draw, scales and standardisation included.
-    solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "out_of_bag", "sketched", \
+    solver : {"auto", "cholesky", "eigen", "dual", "qr", "box", "lasso", "out_of_bag", "sketched", \
 "newton", "lbfgs", "multipliers", "conjugate"}, default="auto"
         "auto" chooses by shape, loss and memory; `plan_for` and `solution_` say what and why. "qr"
         never squares the condition number, and cannot forget. "sketched" solves the squared loss in
@@ -144,6 +145,11 @@ or Loss, default="squared"
         OPENBLAS_NUM_THREADS, ``threadpool_limits``).
     verbose : bool, default=False
         Show a progress bar for work that takes longer than a second.
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" minimises ½Σω(y - f)²/Σω + alpha·‖w‖₁, scikit-learn's Lasso on plain functions: few
+        of them have a weight. It is for the squared loss without a box, dense functions that have
+        not learned from targets, and a number for ``n_components``; it streams and forgets, and
+        ``alpha="auto"`` is generalised cross-validation along a path (`l1_path`).
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ from .expansions import KernelExpansions
 from .fourier import Fourier
 from .functions import Functions
 from .hypotheses import Hypotheses
+from .images import Images
 from .networks import Networks
 from .projections import Projections
 from .sheets import BrownianSheets
@@ -69,6 +70,7 @@ __all__ = [
     "Fourier",
     "Functions",
     "Hypotheses",
+    "Images",
     "KernelExpansions",
     "Mercer",
     "Networks",

@@ -77,6 +77,11 @@ class Family(BaseEstimator, ABC):
         """Whether functions are drawn independently of each other, and of the rows."""
         return not self.trains
 
+    @property
+    def extrapolates(self) -> bool:
+        """Whether functions grow without limit outside of the training data."""
+        return not np.isfinite(self.bounded) and not self.on_cube
+
     def sup_square(self, n_features: int) -> float:
         """sup_x k(x, x) of a resolved family, or a bound of it; infinite where there is none."""
         return self.bounded**2

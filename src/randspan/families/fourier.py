@@ -19,14 +19,17 @@ from .shared.rows import Rows
 from .shared.spectra import LAWS, Law, Stable
 
 # Other names for the same: scikit-learn's, and that of theorems.
+# Draws of a sampler of phases that tell whether their law will do.
+TRIED_PHASES = 4096
 KERNELS, DRAWS = {"rbf": "gaussian"}, {"independent": "iid"}
 
 
 class Fourier(Family):
     """φ(x) = √2 cos(ω'x + b), b ~ U[-π, π], ω from the spectral law of a kernel k(x - y).
 
-    Then E φ(x) φ(y) = k(x - y). In the paired form columns come as (√2 cos ω'x, √2 sin ω'x), two
-    for every frequency and without a phase; its variance is lower for the Gaussian kernel.
+    Then E φ(x) φ(y) = k(x - y), as for any law of the phases with E e^{2ib} = 0. In the paired form
+    columns come as (√2 cos ω'x, √2 sin ω'x), two for every frequency and without a phase; its
+    variance is lower for the Gaussian kernel.
 
     Parameters
     ----------
@@ -50,6 +53,9 @@ class Fourier(Family):
     p, q : float, default=1.0
         The norm and the exponent of the stable kernel, 0 < q ≤ p ≤ 2: p = q = 1 is the Laplacian,
         p = 2, q = 1 Matérn 1/2, p = q = 2 the Gaussian kernel; a smaller q is rougher.
+    phases : "uniform" or callable, default="uniform"
+        U[-π, π], or a sampler of b, called as ``phases(1, rng)`` once for every function. That
+        E e^{2ib} = 0 is checked on 4,096 of its draws: being symmetric about 0 is not enough.
 
     Examples
     --------
@@ -63,7 +69,14 @@ class Fourier(Family):
     bounded = property(lambda self: float(np.sqrt(2)))
 
     def __init__(
-        self, kernel="gaussian", gamma="median", sampling="iid", form="phase", p=1.0, q=1.0
+        self,
+        kernel="gaussian",
+        gamma="median",
+        sampling="iid",
+        form="phase",
+        p=1.0,
+        q=1.0,
+        phases="uniform",
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -71,6 +84,7 @@ class Fourier(Family):
         self.form = form
         self.p = p
         self.q = q
+        self.phases = phases
 
     @property
     def _law(self) -> Law:
@@ -124,6 +138,7 @@ class Fourier(Family):
     def read(self, sample, n_components, seed):
         sampling = self._sampling
         check_choice("form", self.form, ("phase", "paired"))
+        self._check_phases(seed)
         if callable(self.kernel_name):
             if sampling != "iid":
                 raise ValueError(
@@ -141,6 +156,23 @@ class Fourier(Family):
             )
         return Bandwidth(read_gamma(self.gamma, sample, law.metric))
 
+    def _check_phases(self, seed: int) -> None:
+        """Refuse a law of phases with which the kernel would not be that of the frequencies."""
+        if not callable(self.phases):
+            check_choice("phases", self.phases, ("uniform",), " or a callable sampler")
+            return
+        if self.form == "paired":
+            raise ValueError("Paired cosines and sines have no phases: leave phases='uniform'.")
+        drawn = sampled(self.phases, seed, "tried phases", TRIED_PHASES, 1)[:, 0]
+        mean = abs(np.exp(2j * drawn).mean())
+        # |e^{2ib}| = 1: the standard error of the mean is at most 1/√n.
+        if mean > 5 / np.sqrt(TRIED_PHASES):
+            raise ValueError(
+                f"phases must have E exp(2ib) = 0, or E φ(x) φ(y) is not the kernel; of "
+                f"{TRIED_PHASES} draws of this sampler it has modulus {mean:.3g}. U[-π, π] has 0, "
+                "and so have b and b + π/2 with equal chances."
+            )
+
     def numbers(self, n_features):
         return n_features if callable(self.kernel_name) else self._law.uniforms(n_features)
 
@@ -150,7 +182,11 @@ class Fourier(Family):
     def sample(self, n_features, n_components, seed):
         paired = self.form == "paired"
         count = -(-n_components // 2) if paired else n_components
-        phases = uniforms(seed, "phases", count, 1)[:, 0] - 0.5
+        if callable(self.phases):
+            phases = sampled(self.phases, seed, "phases", count, 1)[:, 0] / (2 * np.pi)
+            phases -= np.round(phases)
+        else:
+            phases = uniforms(seed, "phases", count, 1)[:, 0] - 0.5
         if callable(self.kernel_name):
             stretch = np.ones(n_features)
             frequencies: Any = sampled(self.kernel_name, seed, "frequencies", count, n_features)
@@ -172,6 +208,8 @@ class Fourier(Family):
             )
         if not self.independent:
             raise ValueError(f"The inequality is for independent frequencies, not {self!r}.")
+        if callable(self.phases):
+            raise ValueError("The inequality is for phases that are uniform on [-π, π].")
         if callable(self.kernel_name):
             raise ValueError("Nothing is known of the frequencies of a sampler of yours.")
         law = self._law

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,21 +17,30 @@ from ..keys import Keys
 from .base import Family
 from .shared.layout import Layout
 from .shared.out_of_bag import OutOfBagRows, Training
-from .shared.randomness import bits_of, generator, normals_of, raw_bits
+from .shared.randomness import bits_of, generator, normals, normals_of, raw_bits
 from .shared.rows import Rows
 from .shared.trained import TrainedFunctions, TrainedOn, check_share, weighted_mean
 
 # Entries that sparse rows may have where standardising makes them dense.
 MOST_ENTRIES = 2**28
-# Rows that every new hypothesis is tried on.
-TRIED = 5
+# Rows that every new hypothesis is tried on, and those that tell whether a sampler uses targets.
+TRIED, PROBED = 5, 100
+
+
+@dataclass(frozen=True)
+class IgnoresTargets:
+    """What is known of a sampler whose hypotheses are the same whatever targets it is given."""
 
 
 class Hypotheses(Family):
     """φ_j(x) = the prediction of hypothesis j: whatever a sampler of yours returns.
 
     Every hypothesis learns from a random share of the rows, and weights are fitted to what it says
-    of the others; or it learns random targets from all rows, and is a random function.
+    of the others; or it learns random targets from all rows, and is a random function. So is what a
+    sampler returns that never looks at targets, which is found out by calling it with two sets of
+    random ones: its functions are fitted like those of any other family, with a ridge towards zero
+    and an exact leave-one-out error. (The mean of random functions, which the ridge of those that
+    learned pulls to, is about constant.)
 
     Parameters
     ----------
@@ -48,7 +58,8 @@ class Hypotheses(Family):
         are no out-of-bag rows.
     targets : "given" or "random", default="given"
         "random" hands over y ~ N(0, 1) (classes, with equal chances, to classifiers) in place of
-        the targets, for all rows: nothing then looks at the targets.
+        the targets, for all rows: nothing then looks at the targets. So it is for samplers that
+        ignore them.
 
     Examples
     --------
@@ -77,7 +88,8 @@ class Hypotheses(Family):
 
     @property
     def uses_target(self) -> bool:  # type: ignore[override]
-        return self.targets == "given"
+        """Whether the hypotheses learn; of a family that has seen no rows, whether they may."""
+        return self.targets == "given" and vars(self).get("_resolved") != (IgnoresTargets(),)
 
     @property
     def default_alpha(self) -> str | float:  # type: ignore[override]
@@ -103,6 +115,32 @@ class Hypotheses(Family):
             )
         check_choice("targets", self.targets, ("given", "random"))
         check_share(self.bootstrap)
+        drawn = self.targets == "given" and not self._estimator
+        if drawn and self._ignores_targets(sample.rows[:PROBED], int(n_components), seed):
+            return IgnoresTargets()
+        return None
+
+    def _ignores_targets(self, rows: Rows, n_components: int, seed: int) -> bool:
+        """Whether every hypothesis is the same for two sets of targets.
+
+        One that has learned gives itself away at once, so that samplers that train are called twice
+        more, with few rows, and those that only draw twice as often.
+        """
+        X = _plain(rows)
+        targets = normals(seed, "targets to ignore", 2, len(rows))
+        for j in range(n_components):
+            said = []
+            for y in targets:
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # of targets that are not the user's
+                        predictor = self.sampler(X, y, generator(seed, "hypotheses", j))
+                        said.append(_as_a_function(predictor, X))
+                except Exception:  # what fails on numbers looks at them, or will fail again
+                    return False
+            if not np.array_equal(said[0], said[1]):
+                return False
+        return True
 
     def train(self, training, n_components, seed):
         X = _plain(training.rows)
@@ -143,6 +181,16 @@ class Hypotheses(Family):
     def _called(self) -> str:
         name = getattr(self.sampler, "__name__", None)
         return name if isinstance(name, str) else repr(self.sampler)
+
+
+def _as_a_function(predictor: Any, X: Any) -> NDArray[np.float64]:
+    """What a predictor of numbers says of rows; refuses those of classes."""
+    if hasattr(predictor, "predict_proba") or hasattr(predictor, "decision_function"):
+        raise TypeError("scores of classes")
+    values = _numbers(predictor.predict(X) if hasattr(predictor, "predict") else predictor(X))
+    if values.size != X.shape[0] or not np.isfinite(values).all():
+        raise ValueError("not one number for every row")
+    return values
 
 
 def _random_targets(keys: Keys, seed: int, number: int, classes: bool) -> NDArray:

@@ -22,10 +22,14 @@ AT_ONCE = 2**19
 class Networks(Family):
     """φ(x) = v'h_L/√n_L + c, h_l = σ(scale·W_l h_{l-1}/√n_{l-1} + b_l), h_0 = x: a random network.
 
-    All entries of W_l, b_l, v and c are N(0, 1); n_l are the numbers of units, n_0 = d. With one
-    hidden layer the kernel is E σ(w'u) σ(w'v) + 1, u = (scale·x/√d, 1), v = (scale·y/√d, 1), w ~
-    N(0, I), as for `Units` (without biases: no ones); with several there is no closed form for a
-    finite number of units.
+    All entries of W_l, b_l, v and c are N(0, 1); n_l are the numbers of units, n_0 = d. Cao and Lan
+    have no roots: all weights and biases are N(0, 1) as they are, which is ``weights="standard"``
+    here. The inputs of a unit then have d times the variance (of the next layer, n_1 times as
+    much), so that biases hardly count and bounded activations saturate; least squares does not mind
+    that hypotheses are as large, a ridge does. With one hidden layer the kernel is
+    E σ(w'u) σ(w'v) + 1, u = (scale·x/√d, 1), v = (scale·y/√d, 1), w ~ N(0, I), as for `Units`
+    (without biases: no ones; "standard": no √d, and n_1 times the expectation); with several there
+    is no closed form for a finite number of units.
 
     Parameters
     ----------
@@ -34,10 +38,10 @@ class Networks(Family):
     activation : str or callable, default="relu"
         As for `Units`: "sigmoid", "tanh", "relu", "sign", "cos", "gaussian", or a function of an
         array, applied elementwise.
-    weights : "normal" or callable, default="normal"
+    weights : "normal", "standard" or callable, default="normal"
         The distribution of the entries of W_l and v before ``scale`` and the division by the root
         of the number of inputs; a sampler is called as ``weights(size, rng)`` for every layer of
-        every network.
+        every network. "standard" is "normal" without that division, in every layer.
     scale : float, default=1.0
     bias : bool, default=True
         Whether there are b_l and c.
@@ -59,7 +63,13 @@ class Networks(Family):
 
     @property
     def rotation_invariant(self):
-        return self.weights == "normal"
+        return not callable(self.weights)
+
+    def in_kernel(self, n_features: int) -> tuple[float, float]:
+        """What x, and the expectation, are multiplied by in the kernel of one hidden layer."""
+        if self.weights == "standard":
+            return float(self.scale), float(self._hidden[0])
+        return float(self.scale / np.sqrt(n_features)), 1.0
 
     @property
     def differentiable(self):
@@ -79,7 +89,7 @@ class Networks(Family):
     def read(self, sample, n_components, seed):
         check_activation(self.activation)
         if not callable(self.weights):
-            check_choice("weights", self.weights, ("normal",), " or a callable sampler")
+            check_choice("weights", self.weights, ("normal", "standard"), " or a callable sampler")
         check_number("scale", self.scale)
         return Layers(self._hidden)
 
@@ -93,7 +103,8 @@ class Networks(Family):
         for layer, (inner, outer) in enumerate(pairwise(sizes)):
             stream, size = f"weights {layer}", inner * outer
             drawn = normals_or_sampled(self.weights, seed, stream, n_components, size)
-            factor = (1.0 if layer == len(sizes) - 2 else self.scale) / np.sqrt(inner)
+            factor = 1.0 if layer == len(sizes) - 2 else self.scale
+            factor = factor if self.weights == "standard" else factor / np.sqrt(inner)
             weights.append(factor * drawn.reshape(n_components, outer, inner))
             if self.bias:
                 stream = f"biases {layer}"
@@ -109,14 +120,14 @@ class Networks(Family):
             raise self.no_closed_form("only networks of one hidden layer have one")
         if callable(self.weights):
             raise self.no_closed_form("the weights come from a sampler of yours")
-        factor = self.scale / np.sqrt(X.shape[1])
+        factor, times = self.in_kernel(X.shape[1])
         u, v = (factor * rows.dense.astype(np.float64) for rows in (X, Y))
         if self.bias:
             u, v = (np.column_stack([part, np.ones(len(part))]) for part in (u, v))
         values = mean_product(self.activation, u, v)
         if values is None:
             raise self.no_closed_form(f"none is known for the activation {self.activation!r}")
-        return values + bool(self.bias)
+        return times * values + bool(self.bias)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ from ..checks import check_choice
 from .shared.grids import GRIDS, Ladder, Rung
 from .shared.multiresolution import TENSOR_PRODUCTS, Multiresolution
 
+# Beyond this order a motion is 1e-18 of the polynomials beside it.
+MOST_ORDER = 12
+
 
 class BrownianSheets(Multiresolution):
     """φ(x) = Σ_i ξ_i Π_m Λ_{i,m}(x_m), ξ_i ~ N(0, 1): a Brownian sheet on the unit cube.
@@ -28,8 +31,9 @@ class BrownianSheets(Multiresolution):
 
     Parameters
     ----------
-    order : {0, 1, 2}, default=0
-        q, how many times motions are integrated: 1 is for functions with one more derivative.
+    order : int, default=0
+        q, how many times motions are integrated, at most 12: 1 is for functions with one more
+        derivative. From 3 on next to all of a sheet are its polynomials.
     constant : bool, default=True
         Whether every coordinate has the constant, and the polynomials up to the order: without
         them functions vanish, with q derivatives, where a coordinate is 0.
@@ -74,8 +78,11 @@ class BrownianSheets(Multiresolution):
 
     def filled(self, sample):
         whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
-        if not (whole and 0 <= self.order <= 2):
-            raise ValueError(f"order must be 0, 1 or 2, got {self.order!r}.")
+        if not (whole and 0 <= self.order <= MOST_ORDER):
+            raise ValueError(
+                f"order must be a whole number from 0 to {MOST_ORDER}, got {self.order!r}: beyond "
+                "it what is not polynomial in a sheet is below rounding."
+            )
         check_choice("grid", self.grid, GRIDS)
         if self._too_wide(sample):
             return self.with_values(grid="sparse").filled(sample)
@@ -165,8 +172,12 @@ def _hats(x: NDArray, order: int) -> NDArray[np.float64]:
     """The functions of the cell [0, 1] at x in it, a column each."""
     if order == 0:
         return np.minimum(x, 1 - x)[:, None]
-    halves = _integrated_multiwavelets(order)
     right = x >= 0.5
+    if order > 2:
+        return np.column_stack(
+            [np.where(right, b(1 - x), a(x)) for a, b in _integrated_from_both_ends(order)]
+        )
+    halves = _integrated_multiwavelets(order)
     return np.column_stack([np.where(right, b(x), a(x)) for a, b in halves])
 
 
@@ -204,6 +215,40 @@ def _integrated_multiwavelets(order: int) -> list[tuple[Polynomial, Polynomial]]
             left = left.integ(lbnd=0)
             right = right.integ(lbnd=0.5, k=left(0.5))
         found.append((left, right))
+    return found
+
+
+@cache
+def _integrated_from_both_ends(order: int) -> list[tuple[Polynomial, Polynomial]]:
+    """The same for orders from 3 on, as polynomials of x on the left half, of 1 - x on the right.
+
+    Powers of x of degree 2q + 1 lose their digits towards 1, where what is left is nearly 0. As
+    q + 1 moments vanish, what is integrated from 0 is, up to the sign (-1)^{q+1}, what is
+    integrated from 1: each end has its own powers, whose first q + 1 are missing. Moments are
+    taken with Legendre polynomials, in which they are well conditioned.
+    """
+    count = order + 1
+    nodes, weights = np.polynomial.legendre.leggauss(count + 1)
+    nodes, weights = (nodes + 1) / 4, weights / 4  # of the left half
+    at = np.column_stack([_legendre(i, 0, 0.5)(nodes) for i in range(count)])
+    whole = [_legendre(m, 0, 1) for m in range(count)]
+    # A polynomial of the right half is that of the left one mirrored.
+    moments = np.vstack(
+        [
+            (at * weights[:, None]).T @ np.column_stack([p(places) for p in whole])
+            for places in (nodes, 1 - nodes)
+        ]
+    )
+    free = np.linalg.qr(moments, mode="complete")[0][:, count:].T
+    basis = [_legendre(i, 0, 0.5) for i in range(count)]
+    found = []
+    for row in free:
+        row = row * np.sign(row[np.argmax(np.abs(row) > 1e-9)])
+        left, right = (
+            sum((c * p for c, p in zip(part, basis, strict=True)), Polynomial([0.0]))
+            for part in (row[:count], row[count:])
+        )
+        found.append((left.integ(count, lbnd=0), (-1) ** count * right.integ(count, lbnd=0)))
     return found
 
 

@@ -13,24 +13,29 @@ from ..checks import check_choice
 from .base import Family
 from .functions import Functions
 from .shared.cube import check_interval
-from .shared.randomness import uniforms
+from .shared.randomness import sampled, uniforms
 from .shared.rows import Rows
 
 
 class Stumps(Family):
-    """φ(x) = sgn(x_i - t), i uniform on the coordinates, t from a distribution F_i; sgn(0) = +1.
+    """φ(x) = sgn(x_i - t), i a coordinate with probability p_i, t ~ F_i; sgn(0) = +1.
 
-    The kernel is 1 - (2/d) Σ_i |F_i(x_i) - F_i(y_i)|.
+    The kernel is 1 - 2 Σ_i p_i |F_i(x_i) - F_i(y_i)|, p_i = 1/d unless they are given.
 
     Parameters
     ----------
-    threshold : {"uniform", "normal", "quantile"}, default="uniform"
+    threshold : {"uniform", "normal", "quantile"} or callable, default="uniform"
         "uniform": t ~ U[a_i, b_i]. "normal": t ~ N(0, 1), meant for standardised columns.
         "quantile": t lies between two neighbouring distinct values of the column, a gap being as
-        likely as the rows on both its sides are many; for columns of any scale or shape.
+        likely as the rows on both its sides are many; for columns of any scale or shape. A sampler
+        is called as ``threshold(d, rng)`` for every function, and returns a threshold for each of
+        the d columns, of which that of the drawn one is taken.
     interval : (a, b) or None, default=None
         The interval of the uniform distribution: two numbers, or two arrays with one number a
         column. None takes the range of every column.
+    probabilities : array of shape (n_features,), callable or None, default=None
+        p_i; they are divided by their sum. None is 1/d. A sampler is called as
+        ``probabilities(1, rng)`` for every function, and returns the index of a column.
 
     Examples
     --------
@@ -44,9 +49,10 @@ class Stumps(Family):
     bounded = property(lambda self: 1.0)
     differentiable = property(lambda self: False)
 
-    def __init__(self, threshold="uniform", interval=None):
+    def __init__(self, threshold="uniform", interval=None, probabilities=None):
         self.threshold = threshold
         self.interval = interval
+        self.probabilities = probabilities
 
     @property
     def nearest_kernel(self) -> str:
@@ -54,14 +60,21 @@ class Stumps(Family):
 
     @property
     def sees_scales(self) -> bool:
-        return self.threshold == "normal" or self.interval is not None
+        own_unit = callable(self.threshold) or self.threshold == "normal"
+        return own_unit or self.interval is not None
 
     def read(self, sample, n_components, seed):
-        check_choice("threshold", self.threshold, ("uniform", "normal", "quantile"))
+        if not callable(self.threshold):
+            known = ("uniform", "normal", "quantile")
+            check_choice("threshold", self.threshold, known, " or a callable sampler")
+        if not callable(self.probabilities):
+            self._shares(sample.shape[1])
         if self.interval is not None and self.threshold != "uniform":
             raise ValueError(
                 f"interval belongs to threshold='uniform'; leave it out with {self.threshold!r}."
             )
+        if callable(self.threshold):
+            return SampledThresholds()
         if self.threshold == "normal":
             return NormalThresholds()
         if self.threshold == "quantile":
@@ -75,17 +88,59 @@ class Stumps(Family):
 
     def sample(self, n_features, n_components, seed):
         u = uniforms(seed, "stumps", n_components, 2)
-        columns = np.minimum((u[:, 0] * n_features).astype(np.int64), n_features - 1)
-        thresholds = self.resolved.thresholds(u[:, 1], columns)
+        columns = self._columns(u[:, 0], n_features, seed)
+        if callable(self.threshold):
+            drawn = sampled(self.threshold, seed, "thresholds", n_components, n_features)
+            thresholds = drawn[np.arange(n_components), columns]
+        else:
+            thresholds = self.resolved.thresholds(u[:, 1], columns)
         return StumpFunctions(self, n_features, n_components, columns, thresholds)
 
+    def _shares(self, n_features: int) -> NDArray[np.float64] | None:
+        """p_i, checked; None where all are equal."""
+        if self.probabilities is None:
+            return None
+        p = np.asarray(self.probabilities, dtype=np.float64)
+        if p.shape != (n_features,) or not ((p >= 0).all() and 0 < p.sum() < np.inf):
+            raise ValueError(
+                f"probabilities must be {n_features} numbers >= 0, one a column and not all 0, a "
+                f"callable sampler or None; got {self.probabilities!r}."
+            )
+        return p / p.sum()
+
+    def _columns(self, u: NDArray, n_features: int, seed: int) -> NDArray[np.int64]:
+        """A column for every function, from uniforms u."""
+        if callable(self.probabilities):
+            drawn = sampled(self.probabilities, seed, "columns", len(u), 1)[:, 0]
+            columns = drawn.astype(np.int64)
+            wrong = (columns != drawn) | (columns < 0) | (columns >= n_features)
+            if wrong.any():
+                raise ValueError(
+                    f"The sampler of probabilities must return the index of a column, 0 to "
+                    f"{n_features - 1}; it returned {drawn[wrong][0]:g}."
+                )
+            return columns
+        shares = self._shares(n_features)
+        if shares is None:
+            return np.minimum((u * n_features).astype(np.int64), n_features - 1)
+        reached = np.cumsum(shares)
+        # Rounding must not lead beyond the last column that has a share.
+        return np.minimum(np.searchsorted(reached, u, side="right"), np.flatnonzero(shares)[-1])
+
     def closed_form(self, X, Y):
+        if callable(self.threshold) or callable(self.probabilities):
+            raise self.no_closed_form("thresholds or columns come from a sampler of yours")
+        shares = self._shares(X.shape[1])
         x = self.resolved.distribution(X.dense.astype(np.float64))
         y = self.resolved.distribution(Y.dense.astype(np.float64))
         total = np.zeros((len(x), len(y)))
-        for left, right in zip(x.T, y.T, strict=True):
-            total += np.abs(left[:, None] - right)
-        return 1 - 2 * total / x.shape[1]
+        if shares is None:
+            for left, right in zip(x.T, y.T, strict=True):
+                total += np.abs(left[:, None] - right)
+            return 1 - 2 * total / x.shape[1]
+        for left, right, share in zip(x.T, y.T, shares, strict=True):
+            total += share * np.abs(left[:, None] - right)
+        return 1 - 2 * total
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +175,17 @@ class NormalThresholds(Thresholds):
 
     def distribution(self, X):
         return special.ndtr(X)
+
+
+@dataclass(frozen=True)
+class SampledThresholds(Thresholds):
+    """Whatever the family's sampler returns."""
+
+    def thresholds(self, u, columns):
+        raise NotImplementedError("A sampler draws the thresholds.")
+
+    def distribution(self, X):
+        raise NotImplementedError("Nothing is known of the distribution of a sampler.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,10 @@ class Union(Family):
         return max(part.bounded for part in self.parts)
 
     @property
+    def extrapolates(self):
+        return any(part.extrapolates for part in self.parts)
+
+    @property
     def sparse(self) -> bool:  # type: ignore[override]
         return any(part.sparse for part in self.parts)
 

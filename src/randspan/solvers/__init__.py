@@ -1,13 +1,13 @@
 """From statistics, inner products or an operator to weights; one file a method.
 
 The squared loss from statistics: `cholesky` solves for one alpha, `eigen` for all of them at once,
-`box` inside a box, `dual` and `qr` from a factor, `kernel` from inner products, `out_of_bag` weighs
-predictors by their out-of-bag predictions. Any loss from an operator, in passes over the rows:
-`newton` and `lbfgs` for smooth losses, `multipliers` around them for losses with a kink, `sketched`
-for the squared loss with many functions, `conjugate` for indicators of cells. Methods know neither
-X nor where it lives; each declares beside its code what it takes, needs and costs (`Method`), and
-returns what it found, or refuses. Choosing alpha belongs here too: `alpha` from a formula,
-`heldout` by rows held out.
+`box` inside a box, `lasso` with an ℓ1 penalty, `dual` and `qr` from a factor, `kernel` from inner
+products, `out_of_bag` weighs predictors by their out-of-bag predictions. Any loss from an operator,
+in passes over the rows: `newton` and `lbfgs` for smooth losses, `multipliers` around them for
+losses with a kink, `sketched` for the squared loss with many functions, `conjugate` for indicators
+of cells. Methods know neither X nor where it lives; each declares beside its code what it takes,
+needs and costs (`Method`), and returns what it found, or refuses. Choosing alpha belongs here too:
+`alpha` from a formula, `heldout` by rows held out.
 """
 
 from .box import Box
@@ -16,6 +16,7 @@ from .conjugate import Conjugate
 from .dual import Dual
 from .eigen import Eigen
 from .kernel import DualOfCells, KernelMachine
+from .lasso import Lasso
 from .lbfgs import LBFGS
 from .method import Method
 from .multipliers import Multipliers
@@ -36,6 +37,7 @@ METHODS: dict[tuple[str, str], Method] = {
         Dual(),
         Orthogonal(),
         Box(),
+        Lasso(),
         WeighedOutOfBag(),
         Sketched(),
         Newton(),

@@ -18,6 +18,8 @@ FEW_FUNCTIONS = 300
 FEW_PRODUCTS = 1e10
 # Residuals that float32 products can be relied upon to reach; float64 ones finish from there.
 COARSE = 1e-4
+# Residuals that L-BFGS reaches of any envelope of a kink in some tens of steps.
+LOOSE = 1e-3
 # Steps of L-BFGS after which a new sketch is worth its price.
 STRETCH = 40
 FINE = 1e-6
@@ -81,7 +83,7 @@ class Solver:
         self, problem: Problem, start: Point, tolerance: float, damping: float = 0.0
     ) -> Found:
         """A smooth problem: first with products in the features' precision, then in float64."""
-        run = self._newton if self._by_newton(problem, start) else self._lbfgs
+        run = self._newton if self._by_newton(problem, start, tolerance) else self._lbfgs
         if self.operator.of_cells and problem.limits is None and run == self._lbfgs:
             run = self._conjugate
         steps = 0
@@ -101,7 +103,7 @@ class Solver:
             found = self._conjugate(problem, found.point, tolerance, 0.0)
         return replace(found, iterations=found.iterations + steps)
 
-    def _by_newton(self, problem: Problem, start: Point) -> bool:
+    def _by_newton(self, problem: Problem, start: Point, tolerance: float) -> bool:
         if self.method != "multipliers":
             return self.method == "newton"
         k = self.operator.shape[1]
@@ -111,9 +113,11 @@ class Solver:
             return possible and int(kinks.min()) > 0 and int(kinks.max()) <= FEW_KINKS
         if k > newton.MODERATE and problem.penalty == 0:
             return False
-        if k <= FEW_FUNCTIONS or (problem.limits is not None and k <= newton.MODERATE):
+        boxed = problem.limits is not None
+        if k <= FEW_FUNCTIONS or (k <= newton.MODERATE and (boxed or tolerance <= LOOSE)):
             return True
-        # Newton steps work on the rows at the kink alone, once these are few.
+        # Newton steps work on the rows at the kink alone, once these are few. Until then L-BFGS
+        # will do where little is asked for; of stiff envelopes it may take thousands of steps.
         kinks = np.count_nonzero(problem.curvature(start.scores), axis=0)
         return problem.limits is None and kinks.min() > 0 and kinks.max() < k / 2
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from .plan import Cost, Machine, Shape
 from .solution import Solution
-from .task import Task, Terms
+from .task import L2, Task, Terms
 
 Given = TypeVar("Given")
 
@@ -24,6 +24,8 @@ class Method(ABC, Generic[Given]):
     kinds: ClassVar[tuple[str, ...]]
     #: one of `STATISTICS`, `PRODUCTS` and `OPERATOR`
     takes: ClassVar[str] = STATISTICS
+    #: the penalty that it minimises with
+    penalty: ClassVar[str] = L2
     #: whether it knows the squared loss only
     squared_only: ClassVar[bool] = False
     #: whether it needs a loss with a derivative
@@ -46,6 +48,8 @@ class Method(ABC, Generic[Given]):
     def refuses(self, task: Task) -> str | None:
         """What the task asks for that this method does not do, or None."""
         loss = task.loss
+        if self.penalty != task.penalty:
+            return f"minimises with penalty={self.penalty!r}, not {task.penalty!r}"
         if self.squared_only and not loss.squared:
             return f"is for the squared loss, not for loss={loss.name!r}"
         if self.smooth and not loss.smooth:

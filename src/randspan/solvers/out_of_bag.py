@@ -5,12 +5,15 @@ With errors e_j = y - h_j, f = b + Σ w_j h_j has y - f = Σ w_j e_j + (1 - Σw)
     Σω (y - f)² + alpha·k·s²·‖w - 1/k‖²,   s² the mean of E e_j²,
 
 is minimised: the ridge pulls towards the mean of all hypotheses, and is measured beside the error
-of a single one. Moments of two hypotheses come from different rows for different pairs, so that the
-form may have negative eigenvalues: they tell how far it can be trusted, and no ridge below the size
-of the most negative one is tried. alpha is found by cross-validation: the moments of a fold are
-subtracted, and score weights that had no part in them. Folds of few rows tell little: the largest
-alpha is taken that is within one standard error of the best. Where the rows that pairs have in
-common are so few that errors seem to be negative they tell nothing, neither of alpha nor of errors.
+of a single one. Where that mean is no good model, because hypotheses are weak or point anywhere, it
+pulls towards the constant, alpha·k·s²·‖w‖²: that is chosen, by cross-validation as alpha is, where
+it lowers the error of every fold. Moments of two hypotheses come from
+different rows for different pairs, so that the form may have negative eigenvalues: they tell how
+far it can be trusted, and no ridge below the size of the most negative one is tried. alpha is found
+by cross-validation: the moments of a fold are subtracted, and score weights that had no part in
+them. Folds of few rows tell little: the largest alpha is taken that is within one standard error of
+the best. Where the rows that pairs have in common are so few that errors seem to be negative they
+tell nothing, neither of alpha nor of errors.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ STEPS_PER_DECADE = 4
 SMALLEST, LARGEST = 1e-2, 1e4
 # What is less than this share of the terms that it is a sum of is rounding.
 ROUNDING = 1e-13
+# By this share of the error the ridge must do better towards zero, in every fold.
+CLEAR = 0.01
 TINY = np.finfo(np.float64).tiny
 
 
@@ -103,18 +108,25 @@ def solve(
         ridges = _lattice(moments.weight / k, smallest)
     else:
         ridges = np.array([float(alpha)])
-    errors, shares = _validated(moments, ridges, shifts, intercept)
+    validated = [_validated(moments, ridges, shifts, intercept, aim) for aim in (1 / k, 0.0)]
     # In units of each target: one alpha serves them all.
     units = np.array([max(one.single, ROUNDING * one.size) or 1.0 for one in whole])
-    best = _largest_of_the_best((errors / units).sum(axis=2), shares)
+    summed = [(errors / units).sum(axis=2) for errors, _ in validated]
+    shares = validated[0][1]
+    bests = [_largest_of_the_best(errors, shares) for errors in summed]
+    to_mean, to_zero = (errors[:, at] for errors, at in zip(summed, bests, strict=True))
+    zero = _clearly_lower(to_zero, to_mean, shares)
+    aim, best, errors = (0.0 if zero else 1 / k), bests[zero], validated[zero][0]
+    if zero:
+        reason += "; a ridge towards zero"
     coef, constants, objective = np.zeros((k * c, c)), np.zeros(c), 0.0
     for t, quadratic in enumerate(whole):
         ridge = ridges[best] * k / moments.weight
-        [w], [b] = quadratic.weights(np.array([ridge]), intercept)
+        [w], [b] = quadratic.weights(np.array([ridge]), intercept, aim)
         coef[t::c, t] = w
         constants[t] = b + (1 - w.sum()) * (origin[t] - shifts[t])
         mean = quadratic.error(w, b)
-        penalty = ridge * quadratic.single * ((w - 1 / k) ** 2).sum()
+        penalty = ridge * quadratic.single * ((w - aim) ** 2).sum()
         objective += moments.weight * (mean + penalty)
     found = shares @ errors[:, best]
     if (found < 0).any() or not _some_meet(counts, k):
@@ -170,8 +182,14 @@ def _largest_of_the_best(errors: Array, shares: Array) -> int:
     return int(np.flatnonzero(shares @ beyond <= doubt + 1e-12)[-1])
 
 
+def _clearly_lower(errors: Array, others: Array, shares: Array) -> bool:
+    """Whether every fold has less error than others by more than `CLEAR` of their mean."""
+    known = len(errors) > 1 and shares @ errors >= 0 and shares @ others > 0
+    return bool(known and (others - errors > CLEAR * (shares @ others)).all())
+
+
 def _validated(
-    moments: OutOfBagMoments, alphas: Array, shifts: Array, intercept: bool
+    moments: OutOfBagMoments, alphas: Array, shifts: Array, intercept: bool, aim: float
 ) -> tuple[Array, Array]:
     """Squared errors on folds that had no part in the weights, and the shares of the folds.
 
@@ -189,7 +207,7 @@ def _validated(
             others = _Quadratic.of(sums[t] - squares, counts - known, shifts[t])
             # By the rows that a pair may expect in the fold: it may happen to have none.
             there = _Quadratic.of(squares, counts * (own / moments.weight), shifts[t])
-            fits = zip(*others.weights(ridges, intercept), strict=True)
+            fits = zip(*others.weights(ridges, intercept, aim), strict=True)
             found[:, t] = [there.error(w, b) for w, b in fits]
         errors.append(found)
         weights.append(own)
@@ -254,10 +272,11 @@ class _Quadratic:
         matrix = centred[:k, :k] - corner[:, None] - corner + centred[k, k]
         return matrix, side, cross
 
-    def weights(self, ridges: Array, intercept: bool) -> tuple[Array, Array]:
-        """Weights and constants for ridges on ‖w - 1/k‖² beside the mean of the loss."""
+    def weights(self, ridges: Array, intercept: bool, aim: float) -> tuple[Array, Array]:
+        """Weights and constants for ridges on ‖w - aim‖² beside the mean of the loss."""
         matrix, side, cross = self._in_weights(intercept)
         k = len(side)
+        side = side + (aim - 1 / k) * matrix.sum(axis=1)
         values, vectors = np.linalg.eigh(matrix)
         turned = vectors.T @ side
         # Nothing is known to be gained where nothing varies but by rounding. Means over the rows of
@@ -267,8 +286,8 @@ class _Quadratic:
         curvature = np.maximum(values, 0.0) + least[:, None]
         known = curvature > max(ROUNDING * np.abs(values).max(), TINY)
         v = -np.where(known, turned / np.where(known, curvature, 1.0), 0.0) @ vectors.T
-        w = 1 / k + v
-        return w, w @ cross[:k] - v.sum(axis=1) * cross[k]
+        w = aim + v
+        return w, w @ cross[:k] + (1 - w.sum(axis=1)) * cross[k]
 
     def error(self, w: Array, b: float) -> float:
         """E (y - f)², negative where it is not known at all."""

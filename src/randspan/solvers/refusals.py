@@ -11,13 +11,15 @@ from ..families.shared.layout import Layout
 from . import METHODS
 from .method import OPERATOR, Method
 from .plan import Machine, Shape
-from .task import Task
+from .task import L1, Task
 from .validation import FORMULAS
 
 
 def refuse(task: Task, layout: Layout) -> None:
     """Say which need of a solver asked for, or of the functions, the task does not meet."""
     solver = task.solver
+    if task.penalty == L1:
+        _refuse_l1(task, layout)
     _refuse_kind(task, layout)
     if layout.n_components == np.inf:
         if not task.plain:
@@ -73,6 +75,26 @@ def refuse(task: Task, layout: Layout) -> None:
     problem = named(task.solver).refuses(task)
     if problem is not None:
         raise ValueError(f"solver={solver!r} {problem}; solver='auto' chooses one that fits.")
+
+
+def _refuse_l1(task: Task, layout: Layout) -> None:
+    """Say what an ℓ1 penalty, which is fitted from moments, does not go together with."""
+    learned = layout.n_targets > 0 or layout.out_of_bag or bool(layout.spent)
+    reason = ""
+    if not task.loss.squared:
+        reason = f"loss={task.loss.name!r}: it is for the squared loss, whose sums add up over rows"
+    elif task.bound is not None:
+        reason = f"bound={task.bound!r}: leave out one of the two"
+    elif layout.n_components == np.inf:
+        reason = "n_components=inf, which has no weights of functions: give a number"
+    elif layout.groups:
+        reason = "indicators of cells (rs.Bins(), leaves of trees): they are too many for moments"
+    elif learned:
+        reason = "functions that learned from targets, which are weighed by out-of-bag rows"
+    elif task.searches and task.alpha != "gcv":
+        reason = f"alpha={task.alpha!r}: use a number, 'gcv' or 'auto', which is the same"
+    if reason:
+        raise ValueError(f"penalty='l1' does not go together with {reason}.")
 
 
 def _refuse_kind(task: Task, layout: Layout) -> None:

@@ -14,6 +14,8 @@ from .plan import Plan
 from .solution import Array
 
 FLOAT32 = np.dtype(np.float32)
+# What is added to the loss: alpha·k·‖w‖², or that of `lasso`.
+L2, L1 = "l2", "l1"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Task:
         What predictions are clipped to: the range of the targets, ±clip, or nothing.
     margin : float
         By what share of the range of the targets predictions may leave it.
+    penalty : "l2" or "l1"
+        ‖w‖², or ‖w‖₁ as in `lasso`.
     """
 
     loss: Loss
@@ -54,6 +58,7 @@ class Task:
     lenient: bool = False
     clip: float | str | None = None
     margin: float = 0.0
+    penalty: str = L2
 
     @property
     def searches(self) -> bool:
@@ -62,8 +67,8 @@ class Task:
 
     @property
     def plain(self) -> bool:
-        """Whether this is the squared loss without a box, of which sums over rows know all."""
-        return self.loss.squared and self.bound is None
+        """Whether this is the squared loss with a ridge alone, of which sums over rows know all."""
+        return self.loss.squared and self.bound is None and self.penalty == L2
 
     def range(self, extent: Array) -> Array | None:
         """What predictions are clipped to, for targets of an extent; None where they are not.

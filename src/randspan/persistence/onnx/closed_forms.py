@@ -125,6 +125,8 @@ def _bins(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
 def _stumps(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
     """1 - (2/d) Σ_m |F_m(x_m) - F_m(z_m)|."""
     graph, law = rows.graph, family.resolved
+    if family.probabilities is not None:
+        raise refused(family, "its columns have probabilities of their own")
     levels = Stretched(rows, law.distribution(z), 1.0)
     levels.dense = DISTRIBUTIONS[type(law)](graph, rows.dense, law, z.shape[1])
     apart = distances.power_sum(levels, levels.anchors, 1)
@@ -201,8 +203,9 @@ def _units(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
 
 
 def _networks(rows: GraphRows, family: Any, z: NDArray) -> list[Term]:
-    scale, bias = family.scale / np.sqrt(z.shape[1]), bool(family.bias)
+    (scale, times), bias = family.in_kernel(z.shape[1]), bool(family.bias)
     found = mean_product(rows, z, scale, bias, family)
+    found = found if times == 1 else rows.graph("Mul", found, times)
     return [Term(rows.graph("Add", found, 1.0) if bias else found)]
 
 

@@ -59,6 +59,7 @@ _models: dict[str, Kind] = _shared | {
     "solver": Choice(*SOLVERS),
     "memory_limit": Either(Null(), Number(0), Text(100)),
     "verbose": Either(Flag(), Whole(-(2**20), 2**20)),
+    "penalty": Choice("l2", "l1"),
 }
 _fitted: dict[str, Kind] = {
     "n_features_in_": optional(Whole(1, 2**31, symbol="width")),
@@ -102,7 +103,12 @@ def _estimator(name: str, cls: type[OfFamily], parameters, fitted, check) -> Ent
     return Entry(name, cls, fields, check, take, build, later=later)
 
 
-_LATER: dict[str, Any] = {"changed": [], "columns": None, "_gathered": None}
+_LATER: dict[str, Any] = {
+    "changed": [],
+    "columns": None,
+    "_gathered": None,
+    "penalty": "l2",
+}
 _WANTED = "parameters and what a fit leaves behind; delete attributes of your own first"
 
 

@@ -32,6 +32,7 @@ from ...families.shared.activations import ACTIVATIONS
 from ...families.shared.anchors import OTHERS
 from ...families.shared.frequencies import SAMPLINGS
 from ...families.shared.spectra import LAWS
+from ...families.sheets import MOST_ORDER
 from ...families.wavelets import ORDERS
 from ..callables import Distribution, Function
 from ..compounds import Either, Listing, One, Tuple, optional
@@ -85,19 +86,26 @@ register(
         "fourier",
         Fourier,
         One("bandwidth"),
+        {"phases": "uniform"},
         kernel=Either(Choice(*LAWS, "stable", *fourier.KERNELS), _function),
         gamma=_gamma,
         sampling=Choice(*SAMPLINGS, *fourier.DRAWS),
         form=Choice("phase", "paired"),
         p=Number(),
         q=Number(),
+        phases=word_or("uniform", _function),
     ),
     _family(
         "stumps",
         Stumps,
-        One("normal_thresholds", "uniform_thresholds", "quantile_thresholds"),
-        threshold=Choice("uniform", "normal", "quantile"),
+        One(
+            *("normal_thresholds", "uniform_thresholds", "quantile_thresholds"),
+            "sampled_thresholds",
+        ),
+        {"probabilities": None},
+        threshold=Either(Choice("uniform", "normal", "quantile"), _function),
         interval=_interval,
+        probabilities=Either(Null(), NUMBERS_GIVEN, _function),
     ),
     _family(
         "bins",
@@ -141,7 +149,7 @@ register(
         One("layers"),
         hidden=Either(Whole(1, 2**31), Listing(Whole(1, 2**31)), Tuple(Whole(1, 2**31))),
         activation=_activation,
-        weights=_normal,
+        weights=Either(Choice("normal", "standard"), _function),
         scale=Number(),
         bias=Flag(),
     ),
@@ -161,7 +169,7 @@ register(
         "brownian_sheets",
         BrownianSheets,
         One("on_cube"),
-        order=Whole(0, 2),
+        order=Whole(0, MOST_ORDER),
         constant=Flag(),
         depth=word_or("auto", Whole(1, 50), Number(inf, inf, any=True)),
         grid=Choice("tensor", "sparse"),
@@ -190,7 +198,7 @@ register(
     _family(
         "hypotheses",
         Hypotheses,
-        Null(),
+        Either(Null(), One("ignores_targets")),
         sampler=_function,
         bootstrap=Number(0, 1),
         targets=Choice("given", "random"),

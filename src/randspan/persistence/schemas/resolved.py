@@ -14,12 +14,18 @@ from ...families.bumps import Centres
 from ...families.dictionary import Blocks, Eigenfunctions, Listed
 from ...families.dictionary import Whole as WholeBasis
 from ...families.expansions import Expansion
+from ...families.hypotheses import IgnoresTargets
 from ...families.networks import Layers
 from ...families.shared.anchors import Kernel
 from ...families.shared.bandwidth import Bandwidth
 from ...families.shared.multiresolution import MOST_PRODUCTS, OnCube
 from ...families.shared.pitches import GammaPitches, SampledPitches, TabulatedPitches, UnitPitches
-from ...families.stumps import NormalThresholds, QuantileThresholds, UniformThresholds
+from ...families.stumps import (
+    NormalThresholds,
+    QuantileThresholds,
+    SampledThresholds,
+    UniformThresholds,
+)
 from ...families.units import Scaling
 from ..arrays import FLOATS, Array
 from ..callables import Function
@@ -77,6 +83,7 @@ def _in_blocks(values, scope) -> None:
 register(
     Entry("bandwidth", Bandwidth, {"gamma": GAMMA}),
     Entry("normal_thresholds", NormalThresholds, {}),
+    Entry("sampled_thresholds", SampledThresholds, {}),
     Entry("uniform_thresholds", UniformThresholds, {"lower": _d, "upper": _d}, _rising),
     Entry(
         "quantile_thresholds",
@@ -126,6 +133,7 @@ register(
         {"kernel": One("kernel"), "anchors": Array(FLOATS, ("m", "d"))},
         _some("anchors"),
     ),
+    Entry("ignores_targets", IgnoresTargets, {}),
     Entry("layers", Layers, {"hidden": Listing(Whole(1, 2**31), tuple, 1, MOST_LAYERS)}),
     Entry(
         "on_cube",

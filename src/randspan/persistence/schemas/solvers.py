@@ -148,8 +148,9 @@ register(
             "lenient": Flag(),
             "clip": Either(Choice("auto"), Either(Null(), Number(0))),
             "margin": Number(0),
+            "penalty": Choice("l2", "l1"),
         },
-        later={"clip": None, "margin": 0.0},
+        later={"clip": None, "margin": 0.0, "penalty": "l2"},
     ),
     Entry(
         "heldout",
