@@ -45,8 +45,7 @@ def run(quick: bool) -> dict[str, Any]:
     sums = []
     for seed in range(20 if quick else SEEDS):
         reservoir = Reservoir(kept, seed)
-        reservoir.add(X, source.keys)
-        reservoir.weigh(source.keys)
+        reservoir.add(source.keys, None, source.take, [X])
         sample = reservoir.sample(None, None)
         sums.append(distinct / kept * (sample.weights @ sample.rows.dense))
     found = np.array(sums)

@@ -27,9 +27,11 @@ class OnlyBlocks:
             y = None if self.y is None else self.y[start:stop].copy()
             weights = None if self.weights is None else self.weights[start:stop].copy()
             yield X, y, weights
-            (X.data if sparse.issparse(X) else X)[...] = np.nan
-            if y is not None:
-                y[...] = y.dtype.type(0)
+            for array in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
+                array[...] = np.nan if array.dtype.kind == "f" else 0
+            for array in (y, weights):
+                if array is not None:
+                    array[...] = array.dtype.type(0)
             start, number = stop, number + 1
 
     @property

@@ -6,9 +6,10 @@ from scipy import sparse
 
 import randspan as rs
 from only_blocks import OnlyBlocks
-from randspan import keys, model
-from randspan.sources import ArraySource, PassSource, PickedSource
+from randspan import frame, keys, model
+from randspan.sources import ArraySource, PassSource, PickedSource, passes
 from randspan.sources.passes import joined
+from randspan.tuning import near_copies
 from table import FAMILIES, target
 
 R, C, T = rs.SpanRegressor, rs.SpanClassifier, rs.SpanTransformer
@@ -94,14 +95,15 @@ def test_nobody_holds_all_rows(monkeypatch):
     monkeypatch.setattr(model, "KEPT_ROWS", 500)
     n, most = 4_000, 1_000
     large, target = rows(n)
-    held, taken = PassSource.held, PassSource.some
-    seen = []
+    monkeypatch.setattr(near_copies, "MOST_ROWS", 500)
+    monkeypatch.setattr(frame, "capacity", lambda n_features, wanted=0: 500)
+    whole, seen = passes.whole, []
 
-    def counted(self):
-        seen.append(self.n_rows)
-        return held(self)
+    def counted(parts, source, n_rows):
+        seen.append(n_rows)
+        return whole(parts, source, n_rows)
 
-    monkeypatch.setattr(PassSource, "held", counted)
+    monkeypatch.setattr(passes, "whole", counted)
     blocks = OnlyBlocks(large, target, sizes=(900,))
     for given in (
         {"alpha": 0.1},
@@ -117,7 +119,6 @@ def test_nobody_holds_all_rows(monkeypatch):
     # What trees are grown on is kept, and seen here: the count can fail.
     R(rs.Trees(), 5, random_state=0).fit(blocks.source)
     assert max(seen) == n
-    assert PassSource.some is taken
 
 
 @pytest.mark.parametrize(
@@ -140,9 +141,9 @@ def test_neither_order_nor_blocks_matter(name, rng):
     sample, another = first._model.sample, other._model.sample
     assert np.array_equal(sample.keys, another.keys)
     assert np.array_equal(sample.weights, another.weights)
-    frame = rs.Frame.read([(large, None, weights)], family, 20, random_state=0)
-    assert frame.same_as(first.frame_)
-    assert rs.Frame.read(again.source, family, 20, random_state=0).same_as(frame)
+    read = rs.Frame.read([(large, None, weights)], family, 20, random_state=0)
+    assert read.same_as(first.frame_)
+    assert rs.Frame.read(again.source, family, 20, random_state=0).same_as(read)
 
 
 def test_streams_take_blocks():
@@ -166,6 +167,17 @@ def test_a_transformer_takes_blocks():
     assert (a != b).nnz == 0
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("family", [rs.Fourier(), rs.Trees()])
+def test_a_transformer_takes_weights_and_targets_of_blocks(method, family):
+    weights = np.arange(300) % 3 * 1.0
+    blocks = OnlyBlocks(X, y, weights, sizes=SIZES).source
+    one, other = (T(family, 10, random_state=0, dtype="float64") for _ in "ab")
+    getattr(one, method)(X, y, weights)
+    getattr(other, method)(blocks)
+    assert np.array_equal(one.transform(NEW), other.transform(NEW))
+
+
 def test_keys_of_rows_are_made_once(monkeypatch):
     made, fingerprints = [], keys.fingerprints
 
@@ -178,12 +190,12 @@ def test_keys_of_rows_are_made_once(monkeypatch):
         lambda: R(rs.Fourier(), 20, random_state=0).fit(X, y),
         lambda: R(random_state=0).fit(X, y),
         lambda: R("auto", effort="fast", random_state=0).fit(X, y),
-        lambda: R(rs.Fourier(), 20, random_state=0).fit(OnlyBlocks(X, y, sizes=SIZES).source),
+        lambda: R(rs.Fourier(), 20, random_state=0).fit(OnlyBlocks(X, y, sizes=(50,)).source),
     ):
         made.clear()
         fit()
-        # (Three rows more are asked whether a kernel has a closed form.)
-        assert sum(made) <= len(X) + 3
+        # Single rows are asked whether a kernel has a closed form, and whether blocks are the same.
+        assert sum(count for count in made if count > 1) == len(X)
 
 
 def test_keys_are_equal_where_inputs_are():
@@ -228,7 +240,7 @@ def test_blocks_are_put_together_anew(step):
 def test_sources_that_cannot_be_used_say_why():
     with pytest.raises(TypeError, match="a function that returns blocks anew"):
         rs.blocks(iter([(X, y)]))
-    with pytest.raises(ValueError, match="must be \\(X, y\\)"):
+    with pytest.raises(ValueError, match="must be a tuple \\(X, y\\)"):
         R().fit(rs.blocks(lambda: [X]))
     with pytest.raises(ValueError, match="y comes from the blocks"):
         R().fit(rs.blocks(lambda: [(X, y)]), y)
@@ -245,6 +257,42 @@ def test_sources_that_cannot_be_used_say_why():
     shorter = iter([[(X, y)], [(X[:200], y[:200])]])
     with pytest.raises(ValueError, match="200 rows in this pass and 300 before"):
         R(rs.Fourier(), 5).fit(rs.blocks(lambda: next(shorter)))
+    with pytest.raises(TypeError, match="a tuple is one block"):
+        R().fit(rs.blocks(lambda: (X, y)))
+    with pytest.raises(ValueError, match="another shape"):
+        R().fit(rs.blocks(lambda: [(X, y), (X, np.column_stack([y, y]))]))
+
+
+@pytest.mark.parametrize("change", ["order", "columns"])
+def test_a_source_that_changes_between_passes_is_refused(change, rng):
+    passes = []
+
+    def read():
+        passes.append(1)
+        order = rng.permutation(300) if change == "order" else np.arange(300)
+        width = 1 if change == "columns" and len(passes) > 2 else 3
+        for start in range(0, 300, 50):
+            some = order[start : start + 50]
+            yield X[some, :width], y[some]
+
+    with pytest.raises(ValueError, match="other rows than in its first pass"):
+        R(rs.Fourier(), 5).fit(rs.blocks(read))
+
+
+def test_blocks_without_rows_are_no_rows():
+    parts = [(X[:0], y[:0]), (X[:100], y[:100]), (X[:0], y[:0]), (X[100:], y[100:])]
+    model = R(rs.Fourier(), 10, random_state=0).fit(rs.blocks(lambda: parts))
+    alike(model, R(rs.Fourier(), 10, random_state=0).fit(X, y))
+
+
+def test_a_model_of_a_table_reads_blocks_of_numbers_as_rows_of_it():
+    holes = np.where(np.arange(900).reshape(300, 3) % 7 == 0, np.nan, X)
+    model = R(rs.Fourier(), 10, alpha=1.0, random_state=0, dtype="float64").fit(holes, y)
+    assert np.array_equal(model.predict(NEW), model.predict(OnlyBlocks(NEW).source))
+    stream = OnlyBlocks(NEW, NEW[:, 0]).source
+    before = model.predict(NEW)
+    model.partial_fit(stream).forget(stream)
+    np.testing.assert_allclose(model.predict(NEW), before, atol=1e-8)
 
 
 def test_a_source_that_fails_leaves_the_estimator_as_it_was():

@@ -181,14 +181,6 @@ class Frame:
             X, centre = self.bend(X)
         return kind(X, centre, self.scale, dtype, self.rotation, self.bend)
 
-    def refuse_blocks(self) -> None:
-        """Refuse rows that come as numbers where those of training were a table."""
-        if self.columns is not None:
-            raise ValueError(
-                "The model was fitted to a table with categories, dates or missing values, and "
-                "blocks of rs.blocks are numbers: hand in data frames like that of training."
-            )
-
     def table(self, X) -> Any:
         """Rows as a table like that of training where one was; numbers that are known as they are.
 
@@ -319,9 +311,8 @@ class Reading:
                 reservoir = Reservoir(capacity(d, wanted), seed)
             if d != len(columns.mean):
                 raise ValueError(f"A block has {d} columns, the first had {len(columns.mean)}.")
-            for block in source.blocks(max(AT_ONCE // max(d, 1), 1024)):
-                reservoir.add(block.X, block.key, block.weight)
-            reservoir.weigh(source.keys, source.weights)
+            blocks = (block.X for block in source.blocks(max(AT_ONCE // max(d, 1), 1024)))
+            reservoir.add(source.keys, source.weights, source.take, blocks)
             columns = columns.plus(ColumnSums.of(source, reservoir))
         if columns is None or reservoir is None:
             raise ValueError("There are no rows to read the frame from.")

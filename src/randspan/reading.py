@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,13 @@ def read_blocks(
     weights = [None if w is None else np.asarray(w, dtype=np.float64) for _, _, w in parts]
     known = list(zip(tables, targets, weights, strict=True))
     columns = Columns.read(known)
-    return columns, [_source([(columns.encode(t, True, y, w), None, w) for t, y, w in known])]
+    if all(table.plain for table in tables):
+        return None, [_source([(t.matrix, None, w) for t, _, w in known])]
+    source = _source([(columns.encode(t, True, y, w), None, w) for t, y, w in known])
+    if columns.copies:
+        return columns, [source]
+    keys = np.concatenate([columns.known(table).keys for table in tables])
+    return columns, [replace(source, known_keys=keys)]
 
 
 def _source(blocks: Iterable, categories=None, kinds=None) -> Source:
@@ -77,8 +83,8 @@ def _only_numbers(X, categories, kinds) -> Any:
         X = table.matrix if table.plain else table
     if isinstance(X, Table) or _is_table(X):
         raise ValueError(
-            "Categories, dates and missing values are read in two passes, and these blocks can be "
-            "read once only: hand in a list of them."
+            "Categories, dates and missing values are read from all blocks at once: hand in a "
+            "list of them; an iterator, and rs.blocks, are for numbers of which none is missing."
         )
     return X
 
@@ -168,6 +174,11 @@ def _add(found: Total, block: Block, power: int, mean: NDArray) -> None:
 
 # -- blocks as a source ----------------------------------------------------------------------------
 
+OTHER_ROWS = (
+    "The source hands out other rows than in its first pass: rs.blocks needs the same rows in the "
+    "same order every time its function is called (a loader that shuffles does not do)."
+)
+
 #: X and y of a block, checked; the first block says what others are compared with
 Check = Callable[[Any, Any, bool], tuple[Any, Any]]
 
@@ -183,6 +194,8 @@ def opened(blocks: Iterable, check: Check) -> tuple[PassSource, list[Any]]:
     targets: list[Any] = []
     nbytes, d, kinds, dtypes = 0, 0, set(), set()
     for X, y, each in map(parts_of, blocks):
+        if _is_empty(X):
+            continue
         X, y = check(X, y, not keys)
         if keys and X.shape[1] != d:
             raise ValueError(f"A block has {X.shape[1]} columns, the first had {d}.")
@@ -194,7 +207,7 @@ def opened(blocks: Iterable, check: Check) -> tuple[PassSource, list[Any]]:
         dtypes.add(X.dtype)
         nbytes += _nbytes(X)
     if not keys:
-        raise ValueError("There are no rows: the source handed out no block.")
+        raise ValueError("There are no rows: the source handed out no block that has any.")
     every = np.concatenate(keys)
     each = None
     if any(one is not None for one in weights):
@@ -205,8 +218,17 @@ def opened(blocks: Iterable, check: Check) -> tuple[PassSource, list[Any]]:
         each = np.concatenate(filled)
 
     def read() -> Iterator[Any]:
+        start = 0
         for X, _, _ in map(parts_of, blocks):
-            yield as_rows(X).values
+            if _is_empty(X):
+                continue
+            values = as_rows(X).values
+            same = values.shape[1] == d and start + values.shape[0] <= len(every)
+            # Every row was hashed in the first pass; one of a block tells whether rows have moved.
+            if not same or keys_of(values[:1])[0] != every[start]:
+                raise ValueError(OTHER_ROWS)
+            start += values.shape[0]
+            yield values
 
     known = (read, (len(every), d), np.result_type(*dtypes), any(kinds), nbytes)
     return PassSource(*known, weights=each, known_keys=every), targets
@@ -217,6 +239,12 @@ def _weights(each: Any, count: int) -> NDArray[np.float64]:
     if weights.shape != (count,) or not (weights >= 0).all():
         raise ValueError("A block (X, y, sample_weight) needs one weight >= 0 for every row of X.")
     return weights
+
+
+def _is_empty(X: Any) -> bool:
+    """Whether a block has no rows: what a filter has left of a file, say."""
+    shape = getattr(X, "shape", (1,))
+    return len(shape) > 0 and shape[0] == 0
 
 
 def _nbytes(X: Any) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from queue import Full, Queue
+from contextlib import contextmanager, suppress
+from queue import Empty, Full, Queue
 from typing import Any, TypeVar
 
 from joblib import cpu_count
@@ -85,6 +85,8 @@ def deal(
         while (item := queue.get()) is not END:
             yield item
 
+    futures: list[Future[Result]] = []
+
     def hand(item: Any, worker: int) -> bool:
         """Whether a worker took an item: one that has failed does not."""
         while not futures[worker].done():
@@ -96,15 +98,30 @@ def deal(
         return False
 
     with LIMITS.at_most(share), ThreadPoolExecutor(workers) as executor:
-        futures = [executor.submit(function, mine(queue)) for queue in queues]
         try:
+            for queue in queues:
+                futures.append(executor.submit(function, mine(queue)))
             for number, item in enumerate(items):
                 if not hand(item, number % workers):
                     break
-        finally:
             for worker in range(workers):
                 hand(END, worker)
+        except BaseException:
+            for queue in queues:
+                _end(queue)
+            raise
         return [future.result() for future in futures]
+
+
+def _end(queue: Queue) -> None:
+    """Let a worker end; what waits for it is dropped."""
+    while True:
+        try:
+            queue.put_nowait(END)
+            return
+        except Full:
+            with suppress(Empty):
+                queue.get_nowait()
 
 
 def in_turn(

@@ -234,8 +234,9 @@ class SpanModel(Streams):
     def _as_numbers(self, X) -> Source:
         """Rows that were checked, in columns of the frame."""
         if isinstance(X, Source):
-            self._model.frame.refuse_blocks()
-            return X
+            if self._model.frame.columns is None:
+                return X
+            X = X.held().X
         return ArraySource(self._model.frame.encoded(X))
 
     @property

@@ -86,7 +86,7 @@ def _opened(
     def check(X, y, first: bool) -> tuple[Any, Any]:
         if wanted and y is None:
             raise ValueError(
-                "This needs targets: every block of rs.blocks must be (X, y) or "
+                "This needs targets: every block of rs.blocks must be a tuple (X, y) or "
                 "(X, y, sample_weight)."
             )
         given = (X, y if wanted else NO_Y)
@@ -99,6 +99,8 @@ def _opened(
         return X, y
 
     source, targets = opened(blocks, check)
+    if wanted and len({one.shape[1:] for one in targets}) > 1:
+        raise ValueError("y of some blocks has another shape: as many targets in every block.")
     if source.n_rows < least:
         raise ValueError(
             f"Found {source.n_rows} sample(s), while a minimum of {least} is required."

@@ -365,8 +365,9 @@ def _encoded(came: Source, frame: Frame | None) -> Source:
 def _as_known(came: Source, frame: Frame) -> Source:
     """Rows as they came, as a table like that of the frame where there was one."""
     if not isinstance(came, ArraySource):
-        frame.refuse_blocks()
-        return came
+        if frame.columns is None:
+            return came
+        came = came.held()
     X: Any = frame.table(came.X)
     if not isinstance(X, Table):
         return came

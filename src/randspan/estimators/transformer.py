@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -117,12 +118,17 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         -------
         self
         """
-        if isinstance(X, Blocks) and y is None and self._asks_targets:
-            X, y = checked(self, X, None, reset=True)
-        else:
-            X, _ = checked(self, X, reset=True)
-        self._begin(X, y, weights_of(X, sample_weight), streaming=False)
+        self._begin(*self._checked(X, y, sample_weight, first=True), streaming=False)
         return self
+
+    def _checked(self, X, y, sample_weight, first: bool) -> tuple[Any, Any, Any]:
+        """X, y and sample weights; those of blocks come from the blocks."""
+        blocks = isinstance(X, Blocks)
+        if blocks and (y is not None or (first and self._asks_targets)):
+            X, y = checked(self, X, y, reset=first)
+        else:
+            X, _ = checked(self, X, reset=first)
+        return X, y, weights_of(X, sample_weight)
 
     @property
     def _asks_targets(self) -> bool:
@@ -143,13 +149,13 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
         self
         """
         first = not hasattr(self, "functions_")
-        X, _ = checked(self, X, reset=first)
+        X, y, sample_weight = self._checked(X, y, sample_weight, first)
         if first:
             self._begin(X, y, sample_weight, streaming=True)
         else:
             frames.refuse_other_functions(self.n_components, self.frame_)
             started.refuse_changes(self, self.frame_)
-            weights = check_weights(weights_of(X, sample_weight), X)
+            weights = check_weights(sample_weight, X)
             self._see(replace(self._source(X, training=True), weights=weights))
         return self
 
@@ -241,8 +247,9 @@ class SpanTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfFamil
     def _source(self, X, training: bool = False) -> Source:
         """Rows that were checked, in columns of the frame."""
         if isinstance(X, Source):
-            self.frame_.refuse_blocks()
-            return X
+            if self.frame_.columns is None:
+                return X
+            X = X.held().X
         return ArraySource(self.frame_.encoded(X, training))
 
     def _features(self, source: Source):

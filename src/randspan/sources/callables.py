@@ -19,7 +19,13 @@ class Blocks:
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
         """X, y and sample weights of every block, None where there are none."""
-        for block in self.make():
+        made = self.make()
+        if isinstance(made, tuple):
+            raise TypeError(
+                "The function of rs.blocks returns an iterable of blocks, and a tuple is one block:"
+                " rs.blocks(lambda: [(X, y)])."
+            )
+        for block in made:
             yield parts_of(block)
 
 

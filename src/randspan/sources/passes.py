@@ -45,8 +45,7 @@ class PassSource(Source):
 
     def blocks(self, step: int) -> Iterator[Block]:
         start = 0
-        # Copies: whoever hands out blocks may use its buffer for the next one.
-        for X in joined((part.copy() for part in self._alike()), step):
+        for X in joined(self._alike(), step):
             yield Block(X, start, self)
             start += X.shape[0]
 
@@ -65,11 +64,11 @@ class PassSource(Source):
 
             return PassSource(read, size, self.dtype, self.sparse, nbytes, **vectors)
         order, back = np.unique(rows, return_inverse=True)
-        X = whole(self._picked(order), self)
+        X = whole(self._picked(order), self, len(order))
         return ArraySource(X[back], **vectors)
 
     def held(self) -> ArraySource:
-        X = whole(self._alike(), self)
+        X = whole(self._alike(), self, self.n_rows)
         known: dict[str, Any] = {"columns": self.columns, "known_keys": self.keys}
         known |= {"encoded": self.encoded, "weights": self.weights, "units": self.units}
         return ArraySource(X, **known)
@@ -99,7 +98,7 @@ class PassSource(Source):
 
 
 def joined(parts: Iterable[Matrix], step: int) -> Iterator[Matrix]:
-    """The same rows, ``step`` at a time."""
+    """The same rows, ``step`` at a time, copied: a buffer may be used again for the next part."""
     waiting: list[Matrix] = []
     count = 0
     for part in parts:
@@ -110,7 +109,7 @@ def joined(parts: Iterable[Matrix], step: int) -> Iterator[Matrix]:
             yield stacked(waiting)
             waiting, count = [], 0
         if at < part.shape[0]:
-            waiting.append(part[at:])
+            waiting.append(part[at:].copy())
             count += part.shape[0] - at
     if waiting:
         yield stacked(waiting)
@@ -119,19 +118,22 @@ def joined(parts: Iterable[Matrix], step: int) -> Iterator[Matrix]:
 def stacked(parts: list[Matrix]) -> Matrix:
     """Matrices of one kind below each other."""
     if len(parts) == 1:
-        return parts[0]
+        return parts[0].copy()
     if sparse.issparse(parts[0]):
         return cast(Matrix, sparse.vstack(parts, format="csr"))
     return cast(Matrix, np.concatenate(cast(list, parts)))
 
 
-def whole(parts: Iterable[Matrix], source: PassSource) -> Matrix:
+def whole(parts: Iterable[Matrix], source: PassSource, n_rows: int) -> Matrix:
     """All rows that a pass hands out."""
-    found = [part.copy() for part in parts]
-    if found:
-        return stacked(found)
-    empty = np.empty((0, source.n_features), source.dtype)
-    return cast(Matrix, sparse.csr_array(empty) if source.sparse else empty)
+    if source.sparse:
+        empty = sparse.csr_array((0, source.n_features), dtype=source.dtype)
+        return stacked([cast(Matrix, empty), *(part.copy() for part in parts)])
+    found, start = np.empty((n_rows, source.n_features), source.dtype), 0
+    for part in parts:
+        found[start : start + part.shape[0]] = part
+        start += part.shape[0]
+    return cast(Matrix, found)
 
 
 def alike(X: Any, dtype: np.dtype, is_sparse: bool) -> Matrix:

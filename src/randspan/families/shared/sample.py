@@ -10,6 +10,7 @@ unbiased but for a common factor.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,10 +46,8 @@ class Sample:
     @classmethod
     def of(cls, rows: Rows, seed: int, wanted: int = 0) -> Sample:
         """The sample of one block of rows that are used as they are."""
-        reservoir = Reservoir(capacity(rows.shape[1], wanted), seed)
-        keys = keys_of(rows.values)
-        reservoir.add(rows.values, keys)
-        reservoir.weigh(keys)
+        reservoir, values = Reservoir(capacity(rows.shape[1], wanted), seed), rows.values
+        reservoir.add(keys_of(values), None, values.__getitem__, [values])
         return reservoir.sample(rows.centre, rows.scale, rows.rotation)
 
     @property
@@ -77,58 +76,57 @@ class Reservoir:
     _lower: NDArray[np.float64] | None = None
     _upper: NDArray[np.float64] | None = None
     _complete: bool = True
-    _last: int = 0
     _present: int = 0
     _weight: float = 0.0
 
-    def add(self, values, keys: Keys, weights: NDArray | None = None) -> None:
-        """Take a block of rows into account; rows of weight 0 do not exist."""
-        if weights is not None and not (weights > 0).all():
-            alive = weights > 0
-            values, keys = values[alive], keys[alive]
-        if not len(keys):
-            return
-        lower, upper = column_range(values)
-        self._lower = lower if self._lower is None else np.minimum(lower, self._lower)
-        self._upper = upper if self._upper is None else np.maximum(upper, self._upper)
-        known = len(self._keys)
-        # What is left out today is left out for good.
-        hashes = self._hashes(keys)
-        near = np.flatnonzero(hashes >= np.uint64(self._last))
-        different, first = np.unique(np.append(self._keys, keys[near]), return_index=True)
-        order = np.argsort(~self._hashes(different), kind="stable")
-        self._complete &= len(near) == len(keys) and len(order) <= self.capacity
-        order = order[: self.capacity]
-        kept, first = different[order], first[order]
-        old = first < known
-        weights = np.zeros(len(kept))
-        weights[old] = self._weights[first[old]]
-        self._keys, self._weights = kept, weights
-        if len(kept) == self.capacity:
-            self._last = int(self._hashes(kept[-1:])[0])
-        # Of a block no more is copied than enters; its buffer may be used again for the next one.
-        new = values[near[first[~old] - known]]
-        if known:
-            parts = (self._values[first[old]], new)
-            new = sparse.vstack(parts, "csr") if sparse.issparse(new) else np.concatenate(parts)
-            new = new[np.argsort(np.argsort(~old, kind="stable"))]
-        self._values = new
+    def add(
+        self,
+        keys: Keys,
+        weights: NDArray | None,
+        take: Callable[[NDArray[np.intp]], Any],
+        blocks: Iterable,
+    ) -> None:
+        """Take rows into account; rows of weight 0 do not exist.
 
-    def weigh(self, keys: Keys, weights: NDArray | None = None) -> None:
-        """Add the weights of rows that were taken into account: of all their blocks at once.
-
-        A row that is kept was kept from its first copy on. Sums of all rows together have the same
-        bits in any order.
+        ``take`` gives the inputs of some, by their indices, ``blocks`` all of them in turn. The
+        weights of rows that are taken in at once have the same sums in any order.
         """
-        weights = np.ones(len(keys)) if weights is None else weights
-        self._present += int(np.count_nonzero(weights))
-        self._weight += float(total(weights))
-        order = np.argsort(self._keys)
-        places = np.searchsorted(self._keys[order], keys).clip(max=max(len(order) - 1, 0))
-        if not len(order):
+        present = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
+        if not len(present):
             return
-        mine = self._keys[order[places]] == keys
-        self._weights = self._weights + total_in(order[places[mine]], weights[mine], len(order))
+        start = 0
+        for values in blocks:
+            stop = start + values.shape[0]
+            if len(present) < len(keys):
+                values = values[weights[start:stop] > 0]  # type: ignore[index]
+            if values.shape[0]:
+                lower, upper = column_range(values)
+                self._lower = lower if self._lower is None else np.minimum(lower, self._lower)
+                self._upper = upper if self._upper is None else np.maximum(upper, self._upper)
+            start = stop
+        each = np.ones(len(keys)) if weights is None else weights
+        self._present += len(present)
+        self._weight += float(total(each))
+        own, first, places = np.unique(keys[present], return_index=True, return_inverse=True)
+        weighed, near = total_in(places, each[present], len(own)), self._nearest(own)
+        both = np.append(self._keys, own[near])
+        known, where, places = np.unique(both, return_index=True, return_inverse=True)
+        weighed = total_in(places, np.append(self._weights, weighed[near]), len(known))
+        # What is left out today is left out for good: no more than these have to be looked at.
+        order = self._nearest(known)
+        self._complete &= len(near) == len(own) and len(order) == len(known)
+        where, old = where[order], where[order] < len(self._keys)
+        new = take(present[first[near[where[~old] - len(self._keys)]]])
+        if old.any():
+            parts = (self._values[where[old]], new)
+            mixed = any(map(sparse.issparse, parts))
+            new = sparse.vstack(parts, "csr") if mixed else np.concatenate(parts)
+            new = new[np.argsort(np.argsort(~old, kind="stable"))]
+        self._values, self._keys, self._weights = new, known[order], weighed[order]
+
+    def _nearest(self, keys: Keys) -> NDArray[np.intp]:
+        """The places of the first keys, as many as there is room for, in their order."""
+        return np.argsort(~self._hashes(keys), kind="stable")[: self.capacity]
 
     def _hashes(self, keys: Keys) -> Keys:
         """The order of rows: the largest are kept."""
