@@ -107,10 +107,6 @@ FITS = (
     Fit("Trees(output='leaves')", 2_500, 10, 50),
     Fit("Trees(output='leaves')", 2_500, 10, 50, noise=True),
     Fit("Trees(output='leaves')", 10_000, 10, 50, noise=True),
-    Fit("Bins()", 3_000, 10, 300, noise=True),
-    Fit(
-        "Bins()", 3_000, 10, 100, classes=2, noise=True, options={"loss": "hinge"}
-    ),
     Fit("Trees(max_features=40)", 1_500, 5_000, 20, density=0.01),
     Fit("KernelExpansions()", 10_000, 10, 500),
     Fit("Networks()", 10_000, 20, 500),

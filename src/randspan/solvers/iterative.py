@@ -127,8 +127,8 @@ class Solver:
     def _conjugate(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
         dense = self._change if problem.operator.n_dense else None  # type: ignore[attr-defined]
         accuracy = EXACT if self.operator.shape[0] <= FEW_ROWS else ACCURACY
-        if tolerance > FINE:
-            accuracy = 5 * ACCURACY  # enough to rank ridges
+        if tolerance > FINE:  # enough to rank ridges, of a rough path or near its best
+            accuracy = (5 if tolerance > COARSE else 1) * ACCURACY
         return conjugate.minimise(problem, start, tolerance, dense, damping, accuracy)
 
     def _lbfgs(self, problem: Problem, start: Point, tolerance: float, damping: float) -> Found:
