@@ -26,6 +26,7 @@ from . import (
     messy,
     onnx,
     peers,
+    rates,
     sheets,
     sizes,
     smooth,
@@ -53,7 +54,7 @@ class Benchmark(Protocol):
 
 
 MODULES = (
-    *(speed, growth, startup, structured, intervals, peers, onnx),
+    *(speed, growth, startup, structured, intervals, peers, onnx, rates),
     *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames, auto),
     *(few, files, copies, determinism, memory, streams, importances),
     *(smooth, sizes, messy),
