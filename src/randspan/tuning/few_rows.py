@@ -66,7 +66,7 @@ def learned(
     """The frame of the best law, or of the ``linear`` model, and what rows say of it.
 
     ``linear`` takes what rows are multiplied by. ``cautious`` is for those who have not asked for
-    scales: gains must be more than chance. Of finitely many functions evidence chooses the scales,
+    scales: gains must be clear. Of finitely many functions evidence chooses the scales,
     and a trial how wide they are.
     """
     plain = laws[0].plain
@@ -91,7 +91,7 @@ def learned(
 
 
 def ranked(
-    laws: Sequence[Law], source: Source, task: Task, engine: Engine
+    laws: Sequence[Law], source: Source, task: Task, engine: Engine, classes: bool
 ) -> list[tuple[float, float, Frame, Evidence | None]]:
     """Every law at its best, and what rows say of it, the best law first.
 
@@ -99,7 +99,8 @@ def ranked(
     """
     table = _table(laws, source, task, engine)
     assert table is not None
-    found = CrossFitted(table, laws, task.intercept, False, True, engine)
+    scale = _Units.of(source).scale if classes else None
+    found = CrossFitted(table, laws, task.intercept, False, True, engine, scale)
     entries = []
     for alike in found.ladders.values():
         best = found.chosen(among=alike)
