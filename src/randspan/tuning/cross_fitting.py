@@ -169,8 +169,8 @@ class CrossFitted:
         """All kinds of models, each at its best width and ridge."""
         paths = [(laws, path) for laws in self.ladders.values() for path in (LEARNED, EQUAL)]
         pool(lambda one: self._ladder(*one), paths)
-        for laws in self.ladders.values():
-            number = self._smoothest(laws)
+        if self.linear:  # elsewhere what is looked at once is not at its best
+            number = self._smoothest(range(len(self.laws)))
             ridge = _place(self._scales(number, EQUAL)[0].ridge)
             self._with_ridge(Choice(number, ridge=ridge))
         # Halfway between, the best kernel of each distance.
@@ -309,6 +309,7 @@ class CrossFitted:
 
         def rank_of(one: Choice) -> float:
             plain = one.law == LINEAR or (one.law, one.path, one.width) == (usual, EQUAL, 0)
+            plain &= self.linear
             return PLAINEST if plain else one.path
 
         def order(one: Choice) -> tuple:
@@ -324,7 +325,8 @@ class CrossFitted:
             if rank not in best or error < (1 - CHANCE) * best[rank][0]:
                 best[rank] = error, choice
         ranks = iter(sorted(best))
-        found, needed = best[next(ranks)][1], CLEARLY[self.classes is not None]
+        needed = CLEARLY[self.classes is not None] if self.linear else 1.0
+        found = best[next(ranks)][1]
         for rank in ranks:
             other = best[rank][1]
             gain, doubt = mean_of((self._losses(found) - self._losses(other))[rows], weights)

@@ -314,7 +314,7 @@ class _Race:
         budget = self.effort.budget
         if not self.wide:
             laws = [self._law(family) for families in KERNELS.values() for family in families]
-            return ranking.ranked(laws, *given, budget, self.classes)
+            return ranking.ranked(laws, *given, budget)
         n, d = self.source.n_rows, self.source.n_features
         why = f"distances by columns of {d:,} columns take too long"
         for family in KERNELS["cityblock"]:
