@@ -91,7 +91,7 @@ def learned(
 
 
 def ranked(
-    laws: Sequence[Law], source: Source, task: Task, engine: Engine, classes: bool
+    laws: Sequence[Law], source: Source, task: Task, engine: Engine
 ) -> list[tuple[float, float, Frame, Evidence | None]]:
     """Every law at its best, and what rows say of it, the best law first.
 
@@ -99,8 +99,7 @@ def ranked(
     """
     table = _table(laws, source, task, engine)
     assert table is not None
-    scale = _Units.of(source).scale if classes else None
-    found = CrossFitted(table, laws, task.intercept, False, True, engine, scale)
+    found = CrossFitted(table, laws, task.intercept, False, True, engine)
     entries = []
     for alike in found.ladders.values():
         best = found.chosen(among=alike)

@@ -58,12 +58,7 @@ class Budget:
 
 
 def ranked(
-    laws: Sequence[Law],
-    source: Source,
-    task: Task,
-    engine: Engine,
-    budget: Budget,
-    classes: bool = False,
+    laws: Sequence[Law], source: Source, task: Task, engine: Engine, budget: Budget
 ) -> Ranked:
     """Every law with its best scales, learned or equal ones, the best law first.
 
@@ -79,7 +74,7 @@ def ranked(
     if known is None:
         return _untold(laws)
     if few_rows.suits(laws, source):
-        return few_rows.ranked(laws, source, task, engine, classes)
+        return few_rows.ranked(laws, source, task, engine)
     table = Table.of(plain, known, np.empty(0, np.intp), most_entries(task, engine), engine)
     sample, n = table.first(budget.rows), len(table.rows)
     framed = partial(frame_of, table)
