@@ -24,7 +24,7 @@ def main() -> None:
         except Missing as missing:
             print(f"{which}: {missing}")
             continue
-        first = rs.SpanRegressor(n_components=1000, dtype="float64", random_state=0)
+        first = rs.SpanRegressor(n_components=1000, scales=None, dtype="float64", random_state=0)
         first.fit(split.X_train, split.y_train)
         features = first.functions_(first.frame_.rows(split.X_train, np.float64))
         trace = len(features) * float(features.var(axis=0).sum())

@@ -8,6 +8,7 @@ from . import (
     adult,
     auto,
     bins,
+    clean,
     copies,
     default,
     determinism,
@@ -26,6 +27,7 @@ from . import (
     messy,
     onnx,
     peers,
+    rates,
     samples,
     sheets,
     sizes,
@@ -54,9 +56,9 @@ class Benchmark(Protocol):
 
 
 MODULES = (
-    *(speed, growth, startup, structured, intervals, peers, onnx),
+    *(speed, growth, startup, structured, intervals, peers, onnx, rates),
     *(adult, many, forest, bins, learned, hypotheses, sheets, default, fuzz, tables, frames, auto),
-    *(few, files, copies, determinism, memory, streams, importances),
+    *(few, clean, files, copies, determinism, memory, streams, importances),
     *(smooth, sizes, messy, samples),
 )
 BENCHMARKS: dict[str, Benchmark] = {module.name: module for module in MODULES}

@@ -43,7 +43,7 @@ def run(quick: bool) -> dict[str, Any]:
         return rs.SpanRegressor(family, k, alpha=ALPHA, standardize=False, random_state=0)
 
     def defaults() -> rs.SpanRegressor:
-        return rs.SpanRegressor(rs.Fourier(), k, random_state=0)
+        return rs.SpanRegressor(rs.Fourier(), k, scales=None, random_state=0)
 
     def peer() -> Any:
         return make_pipeline(RBFSampler(gamma=gamma, n_components=k, random_state=0), Ridge(ALPHA))

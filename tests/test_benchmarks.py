@@ -268,6 +268,19 @@ def check_few(result):
         assert all(0 < ours["covered"] <= 1 < 10 * ours["told"] for ours in one["ours"].values())
 
 
+def check_clean(result):
+    (one,) = result["tables"]
+    assert one["table"] == "iris"
+    assert all(error > 0 for drawn in one["errors"] for error in drawn.values())
+
+
+def check_rates(result):
+    assert all(seconds > 0 for one in result["steps"] for seconds in one.values())
+    for one in result["fits"]:
+        assert all(seconds >= 0 for seconds in one["seconds"].values())
+        assert one["chosen"] in one["seconds"]
+
+
 def check_files(result):
     assert sum(result["mutations"]["ends"].values()) == 100
     assert not result["mutations"]["defects"]
@@ -342,6 +355,8 @@ CHECKS = {
     "fuzz": check_fuzz,
     "streams": check_streams,
     "few": check_few,
+    "clean": check_clean,
+    "rates": check_rates,
     "files": check_files,
     "copies": check_copies,
     "determinism": check_determinism,

@@ -139,6 +139,13 @@ CHOICES = [
     (10_000, 500, {"alpha": 0.0}, "moments", "cholesky"),
     (300, 500, {}, "factor", "dual"),
     (300, 500, {"alpha": 0.0}, "factor", "dual"),
+    # Eigenvectors of so many rows take longer than a few factors of hardly more columns.
+    (2000, 2500, {}, "factor", "dual"),
+    (2000, 4500, {}, "factor", "dual"),
+    (4000, 4500, {}, "moments", "cholesky"),
+    (4000, 4500, {"alpha": 0.1}, "factor", "dual"),
+    (4000, 4500, {"alpha": 0.0}, "factor", "dual"),
+    (4000, 8000, {}, "factor", "dual"),
     (10_000, 500, {"bound": 1.0}, "moments", "box"),
     (10_000, 500, {"solver": "qr"}, "factor", "qr"),
     (10**6, 8000, {"alpha": 0.1}, "", "sketched"),
@@ -157,6 +164,23 @@ def test_the_choice_follows_shape_loss_and_box(n, k, params, statistics, method)
     assert len(made.reason) > 10
     assert made.method in str(made)
     assert made.reason in str(made)
+
+
+def test_what_is_faster_does_not_depend_on_the_threads_of_the_machine():
+    for n, k in ((1000, 1200), (4000, 4500), (3000, 3100)):
+        made = {plan(shape(n, k), task(), Machine(t, 10**11)).method for t in (1, 2, 16)}
+        assert len(made) == 1
+
+
+def test_the_dual_and_moments_agree_where_either_may_be_chosen():
+    X, y = data(120)
+    both = [
+        rs.SpanRegressor(rs.Fourier(), 150, solver=solver, scales=None, random_state=0).fit(X, y)
+        for solver in ("dual", "cholesky")
+    ]
+    errors = [one.validation_.error for one in both]
+    # Ridges are compared in steps of 10^(1/5) and of 10^(1/2).
+    assert errors[0] == pytest.approx(errors[1], rel=0.03)
 
 
 def test_softmax_is_never_fitted_class_by_class():

@@ -9,6 +9,10 @@ from sklearn.base import clone
 
 import randspan as rs
 from randspan.families.shared.rows import Rows
+from randspan.losses import Squared
+from randspan.solvers import Task
+from randspan.sources import of_arrays
+from randspan.tuning import learning
 from randspan.tuning.scales import KERNELS, Learner, Scales, start
 
 
@@ -227,6 +231,52 @@ def test_the_transformer_learns_where_it_is_given_targets():
     assert transformer.fit_transform(X, y).shape == (500, 30)
     assert transformer.frame_.importances[:3].sum() > 0.9
     assert clone(transformer).fit(X, np.where(y > 0, "a", "b")).frame_.importances is not None
+
+
+def columns_that_matter(n, d=12, seed=0):
+    """Two of the columns make the target."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(2 * X[:, 3]) * X[:, 7] + 0.3 * rng.normal(size=n)
+
+
+def test_a_number_of_functions_learns_scales_where_that_is_a_small_part_of_the_fit():
+    X, y = columns_that_matter(4000)
+    new, truth = X[3500:], y[3500:]
+    models = [
+        rs.SpanRegressor(rs.Fourier(), 1200, scales=scales, random_state=0).fit(X[:3500], y[:3500])
+        for scales in ("auto", None)
+    ]
+    learned, equal = models
+    assert learned.n_components_ == equal.n_components_ == 1200
+    assert learned.scale_shares_[[3, 7]].sum() > 0.8
+    # The noise is 0.3 of the target's 0.56.
+    assert 1 - learned.score(new, truth) < 0.5 * (1 - equal.score(new, truth))
+
+
+def test_a_number_of_functions_keeps_equal_scales_where_nothing_is_gained(rng):
+    X, y = rng.normal(size=(3500, 8)), rng.normal(size=3500)
+    model = rs.SpanRegressor(rs.Fourier(), 1300, alpha=1.0, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.scale_shares_, 1 / 8)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "k", "pays"),
+    [
+        (8000, 10, 100, False),
+        (8000, 10, 300, False),
+        (8000, 10, 1000, True),
+        (8000, 1000, 1000, False),
+        (8000, 1000, 4000, True),
+        (300, 10, 4000, False),
+        (100_000, 10, 500, True),
+        (8000, 10, np.inf, False),
+    ],
+)
+def test_learning_briefly_is_weighed_against_the_fit(n, d, k, pays):
+    source = of_arrays(np.broadcast_to(0.0, (n, d)), np.broadcast_to(0.0, (n, 1)), None)
+    task = Task(Squared(), "auto")
+    assert learning.pays_briefly(k, source, task) == pays
 
 
 def test_refusals():

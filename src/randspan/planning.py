@@ -5,12 +5,13 @@ what will be done, why, and what instead where rounding errors would reach the p
 state their needs and costs beside their code (`randspan.solvers`) and know nothing of each other.
 
 The squared loss without a box is solved from sums. Fewer rows than columns: the dual, from the rows
-themselves. A number for alpha: Cholesky of the moments. ``alpha="auto"``: their eigenvectors, which
-give every alpha at once, and beyond a thousand functions Cholesky for a few alphas. Where rounding
-errors of the moments would reach the predictions, float64 features take the place of float32 ones,
-and then an orthogonal factor the place of moments. Very many functions, other losses and boxes are
-solved in passes over the rows. Indicators of cells, predictors that learned from targets and exact
-kernel machines have statistics of their own.
+themselves, unless sums are clearly faster. A number for alpha: Cholesky of the moments.
+``alpha="auto"``: their eigenvectors, which give every alpha at once, and beyond a thousand
+functions Cholesky for a few alphas. Where rounding errors of the moments would reach the
+predictions, float64 features take the place of float32 ones, and then an orthogonal factor the
+place of moments. Very many functions, other losses and boxes are solved in passes over the rows.
+Indicators of cells, predictors that learned from targets and exact kernel machines have statistics
+of their own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .solvers.iterative import FEW_FUNCTIONS, FEW_PRODUCTS
 from .solvers.newton import MODERATE
 from .solvers.plan import Machine, Shape, block_bytes
 from .solvers.preconditioner import sketch_rows
+from .solvers.rates import cholesky_seconds, dual_seconds
 from .solvers.refusals import named, refuse, too_large
 from .solvers.task import L1
 from .solvers.validation import FORMULAS
@@ -39,6 +41,8 @@ SOLVERS = tuple(dict.fromkeys(("auto", *(name for name, kind in METHODS if kind 
 # multiplications (about half a minute on two cores).
 MANY_FUNCTIONS = 5000
 MANY_PRODUCTS = 2e12
+# Moments of more columns than rows are read where the dual takes so many times as long.
+CLEARLY = 1.2
 # Up to here eigenvectors, which give all alphas at once, take less than a second.
 MOST_EIGENVECTORS = 1024
 # Two n × n matrices of an exact kernel machine that nobody asked for.
@@ -168,10 +172,21 @@ def _kind(shape: Shape, task: Task, machine: Machine, streaming: bool) -> str:
     if task.bound is not None:
         fits = METHODS["box", "moments"].cost(shape, task, machine).nbytes <= machine.left
         return "moments" if k <= MODERATE and fits else ""
-    few = shape.present < k
+    few = _by_rows(shape, task)
     if task.alpha == 0 and shape.n_rows <= k:  # passes would not find the solution of minimal norm
-        return "factor" if few else "moments"
+        return "factor" if shape.present < k else "moments"
     return "" if _too_dear(shape, task, machine) else "factor" if few else "moments"
+
+
+def _by_rows(shape: Shape, task: Task) -> bool:
+    """Whether rows themselves are read, not moments: fewer rows than columns, and no slower.
+
+    The dual sees float64 features, and ridges that moments cannot carry: these must be worth it.
+    """
+    n, k = shape.present, shape.layout.n_columns
+    if n >= k or task.alpha == 0:
+        return n < k
+    return dual_seconds(n, k, task.searches) <= CLEARLY * cholesky_seconds(n, k, task.searches)
 
 
 def by_out_of_bag(layout: Layout, task: Task) -> bool:

@@ -95,9 +95,10 @@ or Loss, default="squared"
     scales : "auto", None, "learn", "rotate" or array of shape (n_features,), default="auto"
         What the (standardised) columns are multiplied by before the functions see them. "learn"
         finds it by descent on leave-one-out errors, and keeps equal scales where these are no worse
-        (or rows are fewer than 20). "auto" does so with ``n_components="auto"``, for dense families
-        whose bandwidth is open (gamma="median") and at most 4,096 columns, where the error of rows
-        that had no part in it falls by more than its standard error; None keeps equal scales.
+        (or rows are fewer than 20). "auto" does so for dense families whose bandwidth is open
+        (gamma="median") and at most 4,096 columns, where the error of rows that had no part in it
+        falls by more than its standard error; with a number for ``n_components`` briefly, and where
+        that takes less than a third of the fit itself. None keeps equal scales.
         "rotate" learns a full matrix, for families that are the same in all directions (Fourier
         with a Gaussian or Matérn kernel and one gamma, `Bumps`, `Units`, `Projections`).
         `partial_fit` learns from its first rows. Not for `BrownianSheets` and `ScrambledWavelets`,

@@ -19,6 +19,7 @@ from .alpha import chosen
 from .left_out import Judges, walk
 from .method import Method
 from .plan import Cost, Machine, Shape, block_bytes
+from .rates import USUAL_STEPS
 from .solution import (
     NEVER_SEEN,
     Array,
@@ -40,8 +41,6 @@ TOLERANCE_64, TOLERANCE_32 = 1e-5, 3e-4
 # A search for alpha begins with that of so many functions, and goes on in steps of 10^(1/2).
 FIRST_FUNCTIONS = 512
 STEPS_PER_DECADE = 2
-# Factorisations that a search takes, more or less.
-USUAL_STEPS = 5
 
 
 class Cholesky(Method[Moments]):

@@ -34,6 +34,9 @@ class Dual(Method[Factor]):
     squared_only = True
     judged = True
     box = False
+    # Threads of LAPACK wait by spinning: where others want the cores they take several times as
+    # long as one.
+    tiled = True
     sharper = "qr"
 
     def cost(self, shape: Shape, task: Task, machine: Machine) -> Cost:
@@ -50,7 +53,7 @@ class Dual(Method[Factor]):
             raise IllConditioned(spectrum.advice(given.trace, mu, needed, terms.scale))
         if not isinstance(task.alpha, str):
             return _one_alpha(given, float(task.alpha), task, terms)
-        path = spectrum.from_few_rows(given, task.intercept)
+        path = spectrum.from_few_rows(given, task.intercept, terms.pool)
         alpha, known = chosen(path, task, terms)
         return path.solution(alpha, terms.scale, terms.plan.reason, estimate=known)
 
@@ -61,7 +64,7 @@ def _one_alpha(given: Factor, alpha: float, task: Task, terms: Terms) -> LeastSq
     Z, Y, mean, target_mean = given.centred(task.intercept)
     if np.vdot(Z, Z) <= left_of_mean(given.weight, mean, Z.dtype):
         Z = np.zeros_like(Z)
-    system = np.asfortranarray(Z @ Z.T)
+    system = np.asfortranarray(tiles.square(Z, terms.pool))
     system.flat[:: len(Z) + 1] += mu
     lower = tiles.factor(system, terms.pool)
     if lower is None:

@@ -19,6 +19,8 @@ from scipy import linalg
 
 from ..statistics import Factor, Moments
 from ..statistics.moments import UNDERFLOWS, UNIT, left_of_mean
+from ..statistics.products import Pool
+from . import tiles
 from .left_out import Judges
 from .solution import (
     NEVER_SEEN,
@@ -256,13 +258,13 @@ def from_factor(factor: Factor, intercept: bool) -> Spectrum:
     )
 
 
-def from_few_rows(factor: Factor, intercept: bool) -> Spectrum:
+def from_few_rows(factor: Factor, intercept: bool, pool: Pool | None = None) -> Spectrum:
     """The dual: eigenvectors U of Z̃Z̃', which is n × n for a factor that still is its rows."""
     start = time.perf_counter()
     Z, Y, mean, target_mean = factor.centred(intercept)
     if np.vdot(Z, Z) <= left_of_mean(factor.weight, mean, Z.dtype):
         Z = np.zeros_like(Z)
-    values, vectors = _eigenvectors(Z @ Z.T)
+    values, vectors = _eigenvectors(tiles.square(Z, pool))
     values = np.maximum(values, 0)
     scores = vectors.T @ Y
     return _from_rows(

@@ -66,7 +66,7 @@ def learned(
     """The frame of the best law, or of the ``linear`` model, and what rows say of it.
 
     ``linear`` takes what rows are multiplied by. ``cautious`` is for those who have not asked for
-    scales: gains must be more than chance. Of finitely many functions evidence chooses the scales,
+    scales: gains must be clear. Of finitely many functions evidence chooses the scales,
     and a trial how wide they are.
     """
     plain = laws[0].plain

@@ -108,6 +108,8 @@ def _read(
 
         return learning.Law(plain, framed)
 
+    if cautious and not wanted.free:
+        return learning.learned_briefly(law(family), source, task, engine), None
     every = [law(f) for f in laws]
     if not turning:
 
@@ -137,17 +139,29 @@ def learning_bytes(wanted: Wanted, source: Source, task: Task, engine: Engine) -
     if wanted.frame is not None or not isinstance(wanted.scales, str) or source.encoded is None:
         return 0
     cautious, family = wanted.scales == "auto", _laws(wanted, True)[0]
-    free = wanted.free and family.gamma_is_open and not family.sparse
-    if cautious and not (free and source.n_features <= learning.MOST_LEARNED):
+    if cautious and not _unasked(wanted, family, source, task):
         return 0
     if learning.refusal(family, wanted.scales == "rotate", source.n_features):
         return 0  # said elsewhere
+    if cautious and not wanted.free:
+        return learning.needed_briefly(source, task, engine)
     try:
         return learning.needed(family, wanted.n_components, source, task, engine)
     except MemoryError:
         if cautious:
             return 0
         raise
+
+
+def _unasked(wanted: Wanted, family: Family, source: Source, task: Task) -> bool:
+    """Whether scales are learned where nobody has asked for them.
+
+    With a number of functions that is wherever the fit itself takes several times as long.
+    """
+    if not family.gamma_is_open or family.sparse or source.n_features > learning.MOST_LEARNED:
+        return False
+    k = wanted.n_components
+    return wanted.free or (k is not None and learning.pays_briefly(k, source, task))
 
 
 def reading_of(source: Source, wanted: int, seed: int) -> Reading:

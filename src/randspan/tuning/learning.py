@@ -27,6 +27,7 @@ from ..judging import by_lots
 from ..losses import Squared
 from ..planning import plan
 from ..solvers import Task
+from ..solvers.rates import PRODUCTS_64, cholesky_seconds, dual_seconds
 from ..solvers.validation import mean_of
 from ..sources import Matrix, PickedSource, Source
 from ..statistics.together import Together
@@ -78,6 +79,11 @@ class Descent:
 
     steps: int = STEPS // 3
     batch: int = BATCH
+
+
+# What is spent where the user gave the number of functions: rows of the sample, steps and rows of
+# each, and rows that say whether it pays. All of it takes at most this share of the fit itself.
+FEW_KNOWN, BRIEFLY, FEW_JUDGES, SHARE = 4_000, Descent(25, 200), 300, 0.3
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,56 @@ def learned(
     # More functions can afford a narrower kernel.
     law, at, free = chosen
     return _widest(trial, law, framed, at, range(free.stop))[1]
+
+
+def learned_briefly(law: Law, source: Source, task: Task, engine: Engine) -> Frame:
+    """The frame with scales learned from a sample, or with equal ones unless others clearly gain.
+
+    For a given number of functions, whose fit may take no longer than learning does: the width is
+    the one that the kernel has learned with its scales, and no functions are tried.
+    """
+    plain = law.plain
+    equal = replace(plain, importances=np.full(plain.n_features, 1 / plain.n_features))
+    few = source.some(np.sort(by_lots(source, plain.seed)[:FEW_KNOWN]))
+    known = to_learn_from(few)
+    if known is None:
+        return equal
+    table = Table.of(plain, known, np.empty(0, np.intp), most_entries(task, engine), engine)
+    order = generator(plain.seed, "scales", 2).permutation(len(table.rows))
+    judges, kernel = min(FEW_JUDGES, len(order) // 3), kernel_of(plain.family)
+    some, judging = table.some(order[judges:]), table.some(order[:judges])
+    rng, begin = generator(plain.seed, "scales", 0), start(kernel, some.rows)
+    progress = engine.progress(BRIEFLY.steps, "scales")
+    with engine.pool() as pool:
+        given = (some.rows, some.targets, some.weights, rng, pool, progress, plain.groups)
+        at = Learner(kernel, *given, BRIEFLY.batch).descend(begin, BRIEFLY.steps)
+        gain = _gain(kernel, judging, begin, at, pool)
+    return frame_of(table, law, at) if _more_than_chance([gain]) else equal
+
+
+def pays_briefly(k: float, source: Source, task: Task) -> bool:
+    """Whether `learned_briefly` takes at most a share of what a fit of k functions takes itself.
+
+    Both are counted, so that a fit learns or does not on every machine. Losses in passes take
+    longer than least squares.
+    """
+    n, d, batch = source.present, source.n_features, BRIEFLY.batch
+    if n < 2 * FEW_KNOWN // 3 or k == np.inf:
+        return False
+    # Inverses and products of a step; kernels of judges, of several widths and ridges; their rows.
+    looks = BRIEFLY.steps * BATCHES * batch**2 * (6 * batch + 4 * d)
+    judged = 20 * FEW_JUDGES**2 * (FEW_JUDGES + d)
+    seconds = 1e-9 * PRODUCTS_64 * (looks + judged + 4 * FEW_KNOWN * d)
+    of_fit = dual_seconds if n < k else cholesky_seconds
+    return seconds <= SHARE * of_fit(n, int(k), task.searches)
+
+
+def needed_briefly(source: Source, task: Task, engine: Engine) -> int:
+    """What `learned_briefly` takes at its peak, 0 where that is not granted."""
+    most = min(most_entries(task, engine), FEW_KNOWN * source.n_features)
+    taken = learning_bytes(source, most, BRIEFLY.batch, FEW_JUDGES, engine.threads)
+    taken += int(min(source.n_rows, FEW_KNOWN) * source.row_bytes)
+    return taken if taken <= engine.machine(task.memory_limit).granted else 0
 
 
 def narrowed(
