@@ -65,10 +65,6 @@ CLOSED_FORMS = {
     "stumps-uniform": rs.Stumps(interval=(-1.5, 1.5)),
     "stumps-normal": rs.Stumps("normal"),
     "stumps-columns": rs.Stumps("normal", probabilities=[0.5, 0.0, 2.0]),
-    "phases-four": rs.Fourier(gamma=0.5, phases=lambda size, rng: rng.integers(4) * np.pi / 2),
-    "phases-two": rs.Fourier(
-        "laplacian", gamma=0.5, phases=lambda size, rng: 0.3 + rng.integers(2) * np.pi / 2
-    ),
     "units-relu": rs.Units("relu", scale=0.7),
     "units-relu-unbiased": rs.Units("relu", scale=0.7, bias=None),
     "units-sign": rs.Units("sign", scale=1.0),

@@ -30,7 +30,10 @@ FIXED = {
     "class_weight": {"a": 2.0, "b": 1.0},
 }
 #: parameters of weights, which are found anew: these are the same as one fit with them
-NEXT = {"alpha": 0.3, "bound": 1.0, "fit_intercept": False, "solver": "cholesky"}
+NEXT = {
+    **{"alpha": 0.3, "bound": 1.0, "fit_intercept": False, "solver": "cholesky"},
+    "penalty": "l1",
+}
 #: parameters that change no number, or count when predictions are made
 FREE = {"clip": 0.5, "memory_limit": "2GB", "n_jobs": 1, "verbose": True}
 #: the loss has sums, or there is nothing to add to

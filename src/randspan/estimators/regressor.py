@@ -70,8 +70,8 @@ or Loss, default="squared"
         weights where their mean is below 1); "heldout", folds of rows, for other losses,
         very many functions and `Bins` beyond 2,000 rows, at the cost of three to five fits a fold;
         "out_of_bag" for functions that learned from targets (of predictors with a ridge towards
-        their mean, alpha·k·s²·‖w - 1/k‖², s² the squared error of one; a number is the plain
-        objective above). For `BrownianSheets`,
+        their mean, alpha·k·s²·‖w - 1/k‖², s² the squared error of one, or towards 0 where every
+        fold prefers that; a number is the plain objective above). For `BrownianSheets`,
         `ScrambledWavelets` and `Dictionary` (not unions) with the squared loss "auto" is 0, or the
         smallest alpha that is numerically reliable where sums are too ill-conditioned for that.
     bound : float or None, default=None

@@ -54,8 +54,9 @@ class Fourier(Family):
         The norm and the exponent of the stable kernel, 0 < q ≤ p ≤ 2: p = q = 1 is the Laplacian,
         p = 2, q = 1 Matérn 1/2, p = q = 2 the Gaussian kernel; a smaller q is rougher.
     phases : "uniform" or callable, default="uniform"
-        U[-π, π], or a sampler of b, called as ``phases(1, rng)`` once for every function. That
-        E e^{2ib} = 0 is checked on 4,096 of its draws: being symmetric about 0 is not enough.
+        U[-π, π], or a sampler of b, called as ``phases(size, rng)`` and returning so many: one for
+        every function, and 4,096 on which E e^{2ib} = 0 is checked. (Being symmetric about 0 is not
+        enough.)
 
     Examples
     --------
@@ -163,7 +164,7 @@ class Fourier(Family):
             return
         if self.form == "paired":
             raise ValueError("Paired cosines and sines have no phases: leave phases='uniform'.")
-        drawn = sampled(self.phases, seed, "tried phases", TRIED_PHASES, 1)[:, 0]
+        drawn = sampled(self.phases, seed, "tried phases", 1, TRIED_PHASES)[0]
         mean = abs(np.exp(2j * drawn).mean())
         # |e^{2ib}| = 1: the standard error of the mean is at most 1/√n.
         if mean > 5 / np.sqrt(TRIED_PHASES):
