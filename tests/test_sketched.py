@@ -158,7 +158,7 @@ def test_a_warm_start_saves_passes(data):
         return Problem(op, Squared(), y[:, None], np.ones(3000), penalty, None, True)
 
     first = solver.minimise(problem(2.2))
-    cold, warm = solver.minimise(problem(2.0)), solver.minimise(problem(2.0), first)
+    cold, warm = solver.minimise(problem(2.0)), solver.minimise(problem(2.0), first.start)
     assert warm.iterations < cold.iterations
     np.testing.assert_allclose(warm.point.coef, cold.point.coef, atol=1e-4)
 

@@ -634,7 +634,7 @@ def test_frames_are_read_from_blocks_of_tables():
     np.testing.assert_allclose(read_in_blocks.centre, whole.centre, atol=1e-9)
     np.testing.assert_allclose(read_in_blocks.scale, whole.scale)
     assert read_in_blocks.columns.parts == whole.columns.parts
-    with pytest.raises(ValueError, match="read once only: hand in a list"):
+    with pytest.raises(ValueError, match="from all blocks at once: hand in a list"):
         rs.Frame.read(iter(blocks), "stumps", 40)
     numbers = rs.Frame.read((b[["flag"]] for b, _ in blocks), "stumps", 40, random_state=0)
     assert numbers.columns is None
