@@ -44,6 +44,7 @@ ESTIMATORS = {
     "cholesky": R(rs.Stumps(), 8, alpha=0.1, random_state=0),
     "dual": R(rs.Fourier(), 80, random_state=0),
     "box": R(rs.Fourier(), 8, bound=5.0, random_state=0),
+    "lasso": R(rs.Fourier(), 8, penalty="l1", random_state=0),
     "qr": R(rs.Fourier(), 8, solver="qr", random_state=0),
     "factor": R(rs.BrownianSheets(grid="sparse"), 6, random_state=0),
     "out_of_bag": R(rs.Trees(max_features=2), 6, random_state=0),

@@ -31,7 +31,10 @@ FIXED = {
 }
 #: parameters of weights, which are found anew: these are the same as one fit with them
 NEXT = {
-    **{"alpha": 0.3, "bound": 1.0, "fit_intercept": False, "solver": "cholesky"},
+    "alpha": 0.3,
+    "bound": 1.0,
+    "fit_intercept": False,
+    "solver": "cholesky",
     "penalty": "l1",
 }
 #: parameters that change no number, or count when predictions are made
