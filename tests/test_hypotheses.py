@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, LinearSVC
@@ -782,3 +782,18 @@ def test_the_ridge_pulls_towards_zero_where_the_mean_of_hypotheses_is_no_model(r
     assert model.oob_error_ < 1.01 * y.var() < 0.1 * np.mean((y - mean[:, 0]) ** 2)
     trees = rs.SpanRegressor(rs.Trees(), 20, random_state=0).fit(X[:1000], y[:1000])
     assert "towards zero" not in trees.solution_.reason
+
+
+def test_samplers_that_shrink_small_targets_to_nothing_have_learned(rng):
+    """A penalty of 1 leaves nothing of N(0, 1) targets; of these it leaves a good fit."""
+    X = rng.normal(size=(600, 8))
+    y = 1000 * (X @ rng.normal(size=8)) + 10 * rng.normal(size=600)
+
+    def sampler(X, y, rng):
+        columns = rng.choice(8, 4, replace=False)
+        model = Lasso(alpha=1.0, fit_intercept=False).fit(X[:, columns], y)
+        return lambda X: model.predict(X[:, columns])
+
+    model = rs.SpanRegressor(rs.Hypotheses(sampler), 20, random_state=0, clip=None)
+    assert model.fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.8
+    assert model.functions_.learned

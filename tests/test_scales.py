@@ -279,6 +279,17 @@ def test_learning_briefly_is_weighed_against_the_fit(n, d, k, pays):
     assert learning.pays_briefly(k, source, task) == pays
 
 
+@pytest.mark.parametrize("n", [1_400, 3_000])
+def test_learning_briefly_takes_a_weight_of_two_for_a_row_twice(n, rng):
+    X = rng.normal(size=(n + 500, 6))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=len(X))
+    given = {"alpha": 0.01, "random_state": 0, "standardize": False, "clip": None}
+    twice = np.tile(np.arange(n), 2)
+    one = rs.SpanRegressor(rs.Fourier(), 1_500, **given).fit(X[:n], y[:n], np.full(n, 2.0))
+    other = rs.SpanRegressor(rs.Fourier(), 1_500, **given).fit(X[twice], y[twice])
+    np.testing.assert_allclose(one.predict(X[n:]), other.predict(X[n:]), atol=2e-3)
+
+
 def test_refusals():
     X, y, _ = data(200)
     with pytest.raises(ValueError, match="scales must be one of 'auto', 'learn', 'rotate'"):

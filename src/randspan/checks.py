@@ -183,6 +183,17 @@ def check_jobs(n_jobs) -> int | None:
     return None if n_jobs is None else int(n_jobs)
 
 
+def check_alphas(alphas) -> NDArray[np.float64]:
+    """A list of finite positive numbers."""
+    try:
+        numbers = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if numbers.ndim > 1 or not (np.isfinite(numbers) & (numbers > 0)).all():
+        raise ValueError(f"alphas must be a list of finite numbers > 0, or None; got {alphas!r}.")
+    return numbers
+
+
 def check_standardize(standardize) -> bool | str:
     """True, False or "robust"."""
     if isinstance(standardize, str) and standardize == "robust":

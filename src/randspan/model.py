@@ -515,7 +515,9 @@ def limits_of(functions: Functions, bound: float | None) -> Array | None:
 def warn_if_short(solution: Solution) -> None:
     """A ConvergenceWarning where a solver stopped so early that predictions may differ."""
     # Of cells, of which some hold many rows and some hold one, the residual says little.
-    short = solution.residual > WORTH_A_WARNING or solution.solver == "conjugate"
+    # Of copies of functions it says as little, where a penalty may share weights in many ways.
+    always = ("conjugate", "lasso")
+    short = solution.residual > WORTH_A_WARNING or solution.solver in always
     if not solution.converged and short:
         stopped = f" ({solution.stopped})" if solution.stopped else ""
         warnings.warn(

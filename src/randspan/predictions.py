@@ -16,12 +16,13 @@ from .model import Array, Model, pool_of
 from .once import once
 from .portfolio import Expected, Portfolio, Spread, ahead, signals_of
 from .reach import Reach
-from .solvers import METHODS, LeastSquares, Solution
+from .solvers import METHODS, LeastSquares, Solution, lasso
 from .solvers.left_out import Judges
 from .solvers.solution import SAVED_WITHOUT
+from .solvers.task import L1
 from .solvers.validation import Validation
 from .sources import Block, Source
-from .statistics import Cells
+from .statistics import Cells, Moments
 from .statistics.base import CannotFit
 from .statistics.kept import RowKeeping
 from .statistics.together import Together
@@ -249,16 +250,23 @@ def _scores_without(model: Model, source: Source, rows: NDArray[np.intp], engine
     some = source.some(rows)
     if model.functions.out_of_bag is not None:
         return scores(model, some, engine, out_of_bag=True)
-    solution = model.found.least_squares
-    if solution is None:  # in a box there is no formula
+    solution, held = model.found.least_squares, model.statistics
+    if solution is not None:
+        found, leverages = with_leverages(model, some, engine, solution)
+        leverages = leverages[:, None]
+    elif model.task.penalty == L1 and isinstance(held, Moments):
+        sums = held.centred(model.task.intercept, model.plan.dtype)
+        of_active = lasso.leverages(sums, model.found.coef, model.task.intercept)
+        found = scores(model, some, engine)
+        leverages = engine.map(model.features(some), lambda Z, block: of_active(Z))
+    else:  # in a box there is no formula
         return scores(model, some, engine)
-    found, leverages = with_leverages(model, some, engine, solution)
     # Sets are those of all rows: some of these may look like few places.
     together = Together.of(source.left_out_keys[rows], some.targets(), some.each)
-    left = 1 - together.weights[together.places] * leverages
+    left = 1 - together.weights[together.places][:, None] * leverages
     left = np.where(left < 1e-6, np.nan, left)
     targets = together.targets[together.places]
-    return targets - (targets - found) / left[:, None]
+    return targets - (targets - found) / left
 
 
 # -- how far off -----------------------------------------------------------------------------------

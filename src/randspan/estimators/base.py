@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import importances, predictions
-from ..checks import check_clip
+from ..checks import check_alphas, check_clip
 from ..families import Functions
 from ..families.shared.randomness import remembered
 from ..frame import Frame
@@ -199,14 +199,14 @@ class SpanModel(Streams):
             Mean squared errors on new rows by generalised cross-validation.
         """
         held = self._single.statistics
+        if self._single.empty:
+            raise ValueError(NO_ROWS)
         if not isinstance(held, Moments):
             raise ValueError(
                 "l1_path needs moments, which this model does not hold: fit it with penalty='l1'."
             )
         if alphas is not None:
-            alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
-            if alphas.ndim > 1 or not (np.isfinite(alphas) & (alphas >= 0)).all():
-                raise ValueError("alphas must be a list of numbers >= 0.")
+            alphas = check_alphas(alphas)
         task = self._single.task
         sums = held.centred(task.intercept, self._single.plan.dtype)
         steps = lasso.path(sums, alphas, held.counted, task.intercept)
@@ -215,6 +215,7 @@ class SpanModel(Streams):
             [step.coef.T for step in steps],
             [step.error for step in steps],
         )
+        lasso.warn_if_short(steps)
         alphas, weights, errors = map(np.array, found)
         return alphas, weights, errors
 

@@ -111,6 +111,11 @@ def published(estimator: type, name: str, n_components: Any, parameters: dict[st
     system = known[name]
     if n_components is not None:
         check_n_components(n_components)
+    if n_components is not None and system.n_components == np.inf and not system.projected:
+        raise ValueError(
+            f"{name!r} is an exact kernel machine, without a number of functions: leave "
+            f"n_components out, which was {n_components!r}."
+        )
     fixed = n_components is None or system.n_components == np.inf
     k = system.n_components if fixed else n_components
     settings = PLAIN | system.settings

@@ -164,7 +164,7 @@ class Fourier(Family):
             return
         if self.form == "paired":
             raise ValueError("Paired cosines and sines have no phases: leave phases='uniform'.")
-        drawn = sampled(self.phases, seed, "tried phases", 1, TRIED_PHASES)[0]
+        drawn = sampled(self.phases, seed, "phases, tried", 1, TRIED_PHASES)[0]
         mean = abs(np.exp(2j * drawn).mean())
         # |e^{2ib}| = 1: the standard error of the mean is at most 1/√n.
         if mean > 5 / np.sqrt(TRIED_PHASES):

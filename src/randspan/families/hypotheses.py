@@ -25,6 +25,8 @@ from .shared.trained import TrainedFunctions, TrainedOn, check_share, weighted_m
 MOST_ENTRIES = 2**28
 # Rows that every new hypothesis is tried on, and those that tell whether a sampler uses targets.
 TRIED, PROBED = 5, 100
+# What targets are multiplied by to see whether a sampler looks at them.
+LARGE = 1e6
 
 
 @dataclass(frozen=True)
@@ -123,22 +125,23 @@ class Hypotheses(Family):
     def _ignores_targets(self, rows: Rows, n_components: int, seed: int) -> bool:
         """Whether every hypothesis is the same for two sets of targets.
 
-        One that has learned gives itself away at once, so that samplers that train are called twice
-        more, with few rows, and those that only draw twice as often.
+        One of them is a million times as large: a penalty may leave nothing of small ones. One that
+        has learned gives itself away at once, so that samplers that train are called twice more,
+        with few rows, and those that only draw twice as often.
         """
         X = _plain(rows)
-        targets = normals(seed, "targets to ignore", 2, len(rows))
+        targets = normals(seed, "targets to ignore", 2, len(rows)) * [[1.0], [LARGE]]
         for j in range(n_components):
-            said = []
+            values = []
             for y in targets:
                 try:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")  # of targets that are not the user's
                         predictor = self.sampler(X, y, generator(seed, "hypotheses", j))
-                        said.append(_as_a_function(predictor, X))
+                        values.append(_as_a_function(predictor, X))
                 except Exception:  # what fails on numbers looks at them, or will fail again
                     return False
-            if not np.array_equal(said[0], said[1]):
+            if not np.array_equal(values[0], values[1]):
                 return False
         return True
 

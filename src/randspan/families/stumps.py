@@ -100,7 +100,10 @@ class Stumps(Family):
         """p_i, checked; None where all are equal."""
         if self.probabilities is None:
             return None
-        p = np.asarray(self.probabilities, dtype=np.float64)
+        try:
+            p = np.asarray(self.probabilities, dtype=np.float64)
+        except (TypeError, ValueError):
+            p = np.array(np.nan)
         if p.shape != (n_features,) or not ((p >= 0).all() and 0 < p.sum() < np.inf):
             raise ValueError(
                 f"probabilities must be {n_features} numbers >= 0, one a column and not all 0, a "

@@ -13,10 +13,13 @@ these α is chosen by generalised cross-validation.
 from __future__ import annotations
 
 import time
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
 
 from ..families.shared.compiling import compiled
 from ..statistics import Moments
@@ -35,6 +38,8 @@ RISEN, SPENT = 1.5, 0.9
 MOST_SWEEPS, SWEEPS = 20_000, 10
 # What optimality may be missed by, beside the largest of c.
 TOLERANCE = 1e-10
+# A solution is one up to this.
+ENOUGH = 1e3 * TOLERANCE
 
 
 class Lasso(Method[Moments]):
@@ -65,8 +70,8 @@ class Lasso(Method[Moments]):
             solver=self.name,
             reason=reason + "; alpha by generalised cross-validation" * (alphas is None),
             residual=best.residual,
-            converged=best.residual <= 1e3 * TOLERANCE,
-            stopped="" if best.residual <= 1e3 * TOLERANCE else f"{MOST_SWEEPS} sweeps",
+            converged=best.residual <= ENOUGH,
+            stopped="" if best.residual <= ENOUGH else f"{MOST_SWEEPS} sweeps",
             iterations=best.sweeps,
             seconds=time.perf_counter() - start,
             estimate=of_squares("gcv", best.error, given.counted - best.freedoms),
@@ -124,6 +129,45 @@ def path(sums: Moments, alphas: Array | None, counted: float, intercept: bool) -
         if ends and (error > RISEN * least or freedoms > SPENT * counted):
             break
     return found
+
+
+def leverages(sums: Moments, coef: Array, intercept: bool) -> Callable[[Array], Array]:
+    """1/Σω + z̃_A'(Z̃_A'ΩZ̃_A)⁻¹z̃_A of every row, for the functions A that a target has kept.
+
+    Where signs stay what they are, a fit without the row is least squares of these functions but
+    for a constant, so that leave-one-out has the formula of least squares. NaN where functions are
+    copies of each other.
+    """
+    each, parts = (1 / sums.weight if intercept else 0.0), []
+    for column in coef.T:
+        active = np.flatnonzero(column)
+        scatter = sums.scatter[np.ix_(active, active)]
+        lower, failed = linalg.lapack.dpotrf(scatter, lower=1) if len(active) else (scatter, 0)
+        parts.append((active, None if failed else lower))
+
+    def of(Z: Array) -> Array:
+        found = np.full((len(Z), len(parts)), np.nan)
+        for t, (active, lower) in enumerate(parts):
+            if lower is not None:
+                away = (Z[:, active] - sums.mean[active]).T
+                if len(active):
+                    away = linalg.solve_triangular(lower, away, lower=True, check_finite=False)
+                found[:, t] = each + (away**2).sum(axis=0)
+        return found
+
+    return of
+
+
+def warn_if_short(steps: list[Step]) -> None:
+    """A ConvergenceWarning where coordinate descent has not ended."""
+    short = [step.alpha for step in steps if step.residual > ENOUGH]
+    if short:
+        warnings.warn(
+            f"Coordinate descent stopped short for {len(short)} of {len(steps)} alphas, from "
+            f"{max(short):.3g} on: leave out the smallest.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _descended(gram: Array, cross: Array, alpha: float, start: Array) -> tuple[Array, float, int]:

@@ -20,6 +20,11 @@ def refuse(task: Task, layout: Layout) -> None:
     solver = task.solver
     if task.penalty == L1:
         _refuse_l1(task, layout)
+        if task.alpha == 0:
+            raise ValueError(
+                "penalty='l1' with alpha=0 penalises nothing: use penalty='l2', alpha=0, which is "
+                "least squares of minimum norm, or alpha > 0."
+            )
     _refuse_kind(task, layout)
     if layout.n_components == np.inf:
         if not task.plain:
@@ -108,7 +113,8 @@ def _refuse_kind(task: Task, layout: Layout) -> None:
     if kind in FORMULAS and learned:
         raise ValueError(
             f"alpha={kind!r} takes functions for independent of the targets, from which these have "
-            "learned: leave alpha='auto'."
+            "learned, or may have: leave alpha='auto' (a sampler that ignores targets is "
+            "rs.Hypotheses(sampler, targets='random'))."
         )
     if kind == "heldout" and layout.n_components == np.inf:
         raise ValueError(

@@ -172,7 +172,9 @@ def learned_briefly(law: Law, source: Source, task: Task, engine: Engine) -> Fra
     """
     plain = law.plain
     equal = replace(plain, importances=np.full(plain.n_features, 1 / plain.n_features))
-    few = source.some(np.sort(by_lots(source, plain.seed)[:FEW_KNOWN]))
+    order, keys = by_lots(source, plain.seed), source.left_out_keys
+    number = np.cumsum(np.append(0, keys[order[1:]] != keys[order[:-1]]))
+    few = source.some(np.sort(order[number < FEW_KNOWN]))
     known = to_learn_from(few)
     if known is None:
         return equal
@@ -195,7 +197,9 @@ def pays_briefly(k: float, source: Source, task: Task) -> bool:
     Both are counted, so that a fit learns or does not on every machine. Losses in passes take
     longer than least squares.
     """
-    n, d, batch = source.present, source.n_features, BRIEFLY.batch
+    # Rows that are left out together are one: a weight of two is a row twice.
+    n = len(np.unique(source.left_out_keys[source.each > 0]))
+    d, batch = source.n_features, BRIEFLY.batch
     if n < 2 * FEW_KNOWN // 3 or k == np.inf:
         return False
     # Inverses and products of a step; kernels of judges, of several widths and ridges; their rows.

@@ -118,7 +118,7 @@ def sampled(sampler, seed: int, stream: str, count: int, width: int) -> NDArray[
         if values.size != width or not np.isfinite(values).all():
             raise ValueError(
                 f"The sampler for {stream} must return {width} finite number(s) when called as "
-                f"sampler({width}, rng); it returned an array of shape {values.shape}."
+                f"sampler({width}, rng); it returned {values!r}."
             )
         rows[i] = values.reshape(width)
     return rows
